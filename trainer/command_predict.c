@@ -35,6 +35,8 @@ static const struct flag rows[] = {
       .help = "column of the weight, which --evaluate multiplies each row's loss by and which "
               "is no input either" },
     { "column_names", FLAG_TEXT, &files.column_names, "", .help = COLUMN_NAMES_HELP },
+    { "skip_lines", FLAG_INT32, &files.skip_lines, "0", .help = SKIP_LINES_HELP, .min = 0,
+      .max = SKIP_LINES_MAX },
     { "na_value", FLAG_TEXT, &files.na_value, "", .help = NA_VALUE_HELP },
     { "max_bad_records", FLAG_INT64, &files.max_bad_records, "0",
       .help =

@@ -11,6 +11,8 @@ static const struct flag rows[] = {
       .help = "format of the files, one of those that `pstrain --help` lists; the default is "
               "detected from a file's name or first bytes" },
     { "column_names", FLAG_TEXT, &values.column_names, "", .help = COLUMN_NAMES_HELP },
+    { "skip_lines", FLAG_INT32, &values.skip_lines, "0", .help = SKIP_LINES_HELP, .min = 0,
+      .max = SKIP_LINES_MAX },
     { "na_value", FLAG_TEXT, &values.na_value, "", .help = NA_VALUE_HELP },
     { "label_column", FLAG_TEXT, &hints.label, "",
       .help = "column whose texts are listed as its classes, in ascending order" },

@@ -170,6 +170,29 @@ class TrainFiles(FilesTestCase):
         self.assertEqual([c["name"] for c in json.loads(done.stdout)["columns"]], ["x", "n", "y", "s"])
         self.assertIn("the column ' n' is taken without", done.stderr)
 
+    def test_lines_before_the_header(self):
+        """Training, test and prediction pass them, with a header behind them or names by --column_names."""
+        points = list(self.line(300))
+        rows = "".join("%.6f,%.6f\n" % point for point in points)
+        counted = self.write("counted.csv", "300,1,line\nx,y\n" + rows)
+        flags = ["--model=linear", "--train_files=" + counted, "--label_column=y", "--workers=1"]
+        self.assertIn("'%s' has '300', '1', 'line'; --column_names names the columns of files without a header, and --skip_lines passes lines "
+                      "before one" % counted, self.train(*flags, "--noexport", code=2))
+        results = []
+        for i, more in enumerate((["--skip_lines=1"], ["--skip_lines=2", "--column_names=x, y"])):
+            shown = self.train(*flags, "--test_files=" + counted, "--epochs=20", "--export_dir=" + self.path("lines/%d" % (i + 1)), *more)
+            self.assertIn("Trained 60 steps", shown)
+            done = run("pstrain", "predict", self.path("lines/%d" % (i + 1)), "--predict_files=" + counted, "--label_column=y", *more)
+            self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 300), done.stderr)
+            results.append((re.search("Test: .*", shown).group(), done.stdout, run("pstrain", "schema", counted, *more).stdout))
+        self.assertEqual(results[0], results[1])
+        self.assertEqual([c["name"] for c in json.loads(results[0][2])["columns"]], ["x", "y"])
+        headed = self.write("headed.csv", "x,y\n" + rows)
+        self.assertIn("'%s' line 1: column 'x': 'x' is not a number; --skip_lines=1 passes a header" % headed,
+                      self.train("--model=linear", "--train_files=" + headed, "--label_column=y", "--column_names=x,y", "--noexport", code=1))
+        self.assertIn("--skip_lines is for csv and tsv files; this file is libsvm",
+                      self.train("--train_files=" + self.write("rows.svm", "1 1:2\n"), "--skip_lines=1", "--noexport", code=2))
+
     def test_fields_with_several_values(self):
         """y = 2a + 3b - c, of one field "a;b;c"; a field with two values is a bad record."""
         numbers = random.Random(3)

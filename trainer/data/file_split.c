@@ -75,8 +75,12 @@ static struct status file_split_identify(const struct data_split *base, struct b
 {
     const struct file_split *split = (const struct file_split *)base;
     const struct file_split_options *options = &split->options;
-    struct bytes na_value = options->records.na_value;
-    uint32_t crc = hash_layout(&options->layout, crc32c(0, na_value.data, na_value.size));
+    const struct record_options *records = &options->records;
+    uint32_t crc = crc32c(0, records->na_value.data, records->na_value.size);
+
+    if (records->skip_lines > 0)
+        crc = crc32c(crc, &records->skip_lines, sizeof records->skip_lines);
+    crc = hash_layout(&options->layout, crc);
 
     for (int i = 0; i < options->paths_count; i++)
         TRY(hash_rows(split->formats[i], options->paths[i], &crc));

@@ -48,12 +48,13 @@ static struct status no_such_column(const struct schema *schema, const char *nam
 {
     struct buffer names = { 0 };
     bool known = schema->path != NULL;
-    bool numbers = false; /* as names: the first line may be a row */
+    /* The first line of a CSV file may be a row, or be in front of the header. */
+    bool doubtful = schema->count == 1;
     float number;
 
     for (int i = 0; i < schema->count && i < 50; i++) {
         buffer_printf(&names, "%s'%s'", i == 0 ? "" : ", ", schema->columns[i].name);
-        numbers |= status_is_ok(number_text_float(bytes_of(schema->columns[i].name), &number));
+        doubtful |= status_is_ok(number_text_float(bytes_of(schema->columns[i].name), &number));
     }
     struct status status = status_error(
         STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; %s%s%s %.*s%s", name,
@@ -61,7 +62,9 @@ static struct status no_such_column(const struct schema *schema, const char *nam
         strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
         known ? "'" : "", known ? schema->path : "the data have", known ? "' has" : "",
         (int)names.size, names.size > 0 ? names.data : "",
-        numbers ? "; --column_names names the columns of files without a header" : "");
+        doubtful ? "; --column_names names the columns of files without a header, and --skip_lines "
+                   "passes lines before one"
+                 : "");
     buffer_finish(&names);
     return status;
 }

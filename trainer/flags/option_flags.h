@@ -18,7 +18,7 @@ struct flag_values {
     const char *train_dir, *train_files, *validation_files, *test_files, *candidate_files,
         *data_format, *schema, *label_column, *weight_column, *feature_columns, *column_names,
         *na_value;
-    int32_t shuffle_buffer, prefetch_batches, cache_mb;
+    int32_t skip_lines, shuffle_buffer, prefetch_batches, cache_mb;
     int64_t max_bad_records;
 
     /* steps, optimizer and loss */
@@ -88,6 +88,10 @@ extern const struct flag_set train_flags;
 
 /* The help of flags that several commands have. */
 #define COLUMN_NAMES_HELP "names of the columns of CSV and TSV files without a header"
+#define SKIP_LINES_HELP                                                         \
+    "lines to pass at the start of each CSV or TSV file; with --column_names, " \
+    "1 passes a header"
+#define SKIP_LINES_MAX 1e6
 #define NA_VALUE_HELP                                                             \
     "text of a field of CSV and TSV files without a value, such as NA; an empty " \
     "field has none either"

@@ -57,7 +57,7 @@ struct status file_data_find_files(struct file_data_maker *maker, const char *fl
 bool file_data_is_of_format(const struct file_data_maker *maker, const char *path,
                             const struct record_format *wanted);
 
-/* Reads --data_format, --column_names and --na_value. */
+/* Reads --data_format, --column_names, --skip_lines and --na_value. */
 struct status file_data_choose_format(const struct flag_values *flags, struct arena *arena,
                                       const struct record_format **format,
                                       struct record_options *records);

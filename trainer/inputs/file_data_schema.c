@@ -16,6 +16,7 @@ struct status file_data_choose_format(const struct flag_values *flags, struct ar
                             flags->data_format, record_format_names());
     *records = (struct record_options){ .column_names = names.count > 0 ? names.texts : NULL,
                                         .column_names_count = names.count,
+                                        .skip_lines = flags->skip_lines,
                                         .weight_column = flags->weight_column,
                                         .na_value = bytes_of(flags->na_value) };
     return status_ok();

@@ -189,11 +189,11 @@ static struct status check_checkpoints(const struct flag_values *flags)
 /* Refuses flags that have no effect without --train_files. */
 static struct status check_files(const struct flag_values *flags)
 {
-    static const char *const others[] = { "validation_files", "test_files",      "candidate_files",
-                                          "data_format",      "schema",          "label_column",
-                                          "weight_column",    "feature_columns", "column_names",
-                                          "na_value",         "shuffle_buffer",  "prefetch_batches",
-                                          "cache_mb",         "max_bad_records" };
+    static const char *const others[] = {
+        "validation_files", "test_files",     "candidate_files",  "data_format",  "schema",
+        "label_column",     "weight_column",  "feature_columns",  "column_names", "skip_lines",
+        "na_value",         "shuffle_buffer", "prefetch_batches", "cache_mb",     "max_bad_records"
+    };
 
     if (*flags->train_files != '\0' && *flags->train_dir != '\0')
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -168,6 +168,21 @@ static void delimited_close(struct record_reader *base)
     free(reader);
 }
 
+/* Passes lines before the header or the first row. */
+static struct status pass_lines(struct text_input *input, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const char *end;
+        TRY(text_input_line(input, &end));
+        if (end == NULL)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "the file has %d lines, and --skip_lines=%d", i, count);
+        input->at = (size_t)(end + 1 - input->data);
+        input->line++;
+    }
+    return status_ok();
+}
+
 static struct status open_dialect(const struct dialect *dialect, const char *path,
                                   const struct record_options *options,
                                   const struct columns *columns, struct record_reader **out)
@@ -178,6 +193,7 @@ static struct status open_dialect(const struct dialect *dialect, const char *pat
     reader->dialect = dialect;
     reader->na_value = options->na_value;
     TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
+    TRY_OR(fail, pass_lines(&reader->input, options->skip_lines));
     TRY_OR(fail, delimited_choose_delimiter(reader, options));
     TRY_OR(fail, delimited_find_names(reader, options));
     TRY_OR(fail, delimited_find_targets(reader, options, columns));

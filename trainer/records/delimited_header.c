@@ -5,6 +5,9 @@
 #include "trainer/records/number_text.h"
 
 #define HEADER_FIELDS_MAX 100000
+#define NO_HEADER                                                                                 \
+    "(--column_names names the columns of files without a header, and --skip_lines passes lines " \
+    "before one)"
 
 /* ---- The names of the columns. ---- */
 
@@ -73,17 +76,20 @@ static struct status read_header(struct delimited_reader *reader)
     bool grown = true;
 
     if (input->at == input->size)
+        TRY(text_input_more(input, &grown));
+    if (input->at == input->size)
         return status_error(STATUS_INVALID_ARGUMENT, "the file is empty: it has no header");
     for (;;) {
         enum record_end result = take_header(reader, &next, &bad);
         if (result == RECORD_BAD)
-            return status_in(bad, "line 1");
+            return status_in(bad, "line %llu", (unsigned long long)input->line);
         if (result == RECORD_WHOLE)
             break;
         forget_names(reader);
         TRY(text_input_more(input, &grown));
         if (!grown)
-            return status_error(STATUS_INVALID_ARGUMENT, "line 1: no closing quote");
+            return status_error(STATUS_INVALID_ARGUMENT, "line %llu: no closing quote",
+                                (unsigned long long)input->line);
     }
     delimited_advance(input, next);
     return status_ok();
@@ -98,6 +104,7 @@ struct status delimited_find_names(struct delimited_reader *reader,
 
     if (names == NULL)
         return read_header(reader);
+    reader->may_have_header = dialect->names == NULL && options->skip_lines == 0;
     for (int i = 0; i < count; i++)
         add_name(reader, bytes_of(names[i]));
     return status_ok();
@@ -146,15 +153,10 @@ static struct status find_target(struct delimited_reader *reader,
     void *found = map_get_text(fields, name);
 
     if (found == &ambiguous)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "two columns '%s' (--column_names names the columns of files without a "
-                            "header)",
-                            name);
+        return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s' " NO_HEADER, name);
     if (found == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "no column '%s' among %s (--column_names names the columns of files "
-                            "without a header)",
-                            name, show_names(reader));
+        return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among %s " NO_HEADER, name,
+                            show_names(reader));
     ptrdiff_t field = (char **)found - reader->names;
     reader->targets[field] = target;
     reader->separators[field] = separator_of(options, name);

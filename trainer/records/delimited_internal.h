@@ -29,6 +29,7 @@ struct delimited_reader {
     int *targets;     /* [fields_count]: the column of each field, or NO_COLUMN */
     char *separators; /* [fields_count]: between the values of a field; 0: a single value */
     int fields_count;
+    bool may_have_header;   /* although the options name the columns */
     char *blank_name;       /* the first name of the header with blanks around it; NULL: none */
     struct bytes na_value;  /* as in the options */
     struct buffer unquoted; /* the current field without its quotes */

@@ -164,6 +164,8 @@ static inline const char *add_plain_number(const struct dialect *dialect, int fi
 static enum record_end refuse_field(const struct delimited_reader *reader, int field,
                                     struct status why, struct status *bad)
 {
+    if (reader->may_have_header && reader->reader.place == 1)
+        why = status_error(why.code, "%s; --skip_lines=1 passes a header", why.message);
     *bad = field < reader->fields_count ? status_in(why, "column '%s'", reader->names[field]) : why;
     return RECORD_BAD;
 }

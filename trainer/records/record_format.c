@@ -218,6 +218,10 @@ struct status record_reader_open(const char *path, const struct record_format *f
                             "'%s': column '%s' has a 'separator', which is for csv and tsv files; "
                             "this file is %s",
                             path, options->separators[0].column, format->name);
+    if (options->skip_lines > 0 && !format->has_fields)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "'%s': --skip_lines is for csv and tsv files; this file is %s", path,
+                            format->name);
     TRY(in_file(format->open(path, options, columns, &reader), path));
     reader->format = format;
     reader->path = path;

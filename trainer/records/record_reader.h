@@ -31,6 +31,7 @@ struct record_options {
     const char *const *column_names; /* for a file without a header; NULL: the first line has
                                       * them */
     int column_names_count;
+    int skip_lines;                            /* at the start of each csv or tsv file */
     const struct column_separator *separators; /* of text files with fields */
     int separators_count;
     /* Between the fields of csv and tsv files; 0: the format's, or detected from the first line */

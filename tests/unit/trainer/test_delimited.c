@@ -135,11 +135,13 @@ static const struct record_row rows[] = {
     { "the file: no such column",
       "a,b\n1,2\n",
       { X },
-      "!no column 'x' among a, b (--column_names names the columns of files without a header)" },
+      "!no column 'x' among a, b (--column_names names the columns of files without a header, and "
+      "--skip_lines passes lines before one)" },
     { "the file: the column twice",
       "x,x\n1,2\n",
       { X },
-      "!two columns 'x' (--column_names names the columns of files without a header)" },
+      "!two columns 'x' (--column_names names the columns of files without a header, and "
+      "--skip_lines passes lines before one)" },
     { "the file: a header without a closing quote",
       "x,\"s\n1,2\n",
       { X },
@@ -158,6 +160,45 @@ static void the_options_give_the_names_of_a_file_without_a_header(void **state)
     const struct record_row row = { .text = "1,a\n2,b\n",
                                     .specs = { S, X },
                                     .want = "['a'|1] ['b'|2] " };
+    assert_record_row(&csv_format, &row, names, 2);
+}
+
+static void lines_before_the_header_are_passed(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "x", "s" };
+    const struct record_row header = { .text = "120;4,\"\n# a comment\nx,s\n1,a\nz,b\n",
+                                       .specs = { X, S },
+                                       .want =
+                                           "[1|'a'] (line 5: column 'x': 'z' is not a number) " },
+                            named = { .text = "120,4,setosa\r\nx,s\n1,a\n",
+                                      .specs = { S, X },
+                                      .want = "['a'|1] " },
+                            cut = { .text = "x,s\n1,a\n",
+                                    .specs = { X },
+                                    .want = "!the file has 2 lines, and --skip_lines=3" },
+                            empty = { .text = "1\n2\n",
+                                      .specs = { X },
+                                      .want = "!the file is empty: it has no header" };
+
+    assert_record_row_with(&csv_format, &header, (struct record_options){ .skip_lines = 2 });
+    assert_record_row_with(
+        &csv_format, &named,
+        (struct record_options){ .skip_lines = 2, .column_names = names, .column_names_count = 2 });
+    assert_record_row_with(&csv_format, &cut, (struct record_options){ .skip_lines = 3 });
+    assert_record_row_with(&csv_format, &empty, (struct record_options){ .skip_lines = 2 });
+}
+
+static void a_header_behind_names_is_suspected(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "x", "s" };
+    const struct record_row row = {
+        .text = "x,s\n1,a\nx,b\n",
+        .specs = { X, S },
+        .want = "(line 1: column 'x': 'x' is not a number; --skip_lines=1 passes a header) "
+                "[1|'a'] (line 3: column 'x': 'x' is not a number) "
+    };
     assert_record_row(&csv_format, &row, names, 2);
 }
 
@@ -240,7 +281,8 @@ static void reads_criteo_without_labels(void **state)
                                              "C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, "
                                              "C16, C17, C18, C19, C20, C21, C22, C23, C24, C25, "
                                              "C26 (--column_names names the columns of files "
-                                             "without a header)" };
+                                             "without a header, and --skip_lines passes lines "
+                                             "before one)" };
 
     assert_record_row(&criteo_format, &row, NULL, 0);
     assert_record_row(&criteo_format, &labelled, NULL, 0);
@@ -332,6 +374,8 @@ int main(void)
         cmocka_unit_test(a_record_beyond_the_limit_ends_the_file),
         cmocka_unit_test(a_header_of_a_large_file_with_a_quote_within_a_name_is_named),
         cmocka_unit_test(the_options_give_the_names_of_a_file_without_a_header),
+        cmocka_unit_test(lines_before_the_header_are_passed),
+        cmocka_unit_test(a_header_behind_names_is_suspected),
         cmocka_unit_test(a_field_holds_several_values),
         cmocka_unit_test(records_are_skipped),
     };

@@ -132,6 +132,24 @@ static void only_fields_of_text_are_divided(void **state)
     memory_file_close(&file);
 }
 
+static void only_tables_have_lines_to_skip(void **state)
+{
+    (void)state;
+    static const char *const formats[] = { "text", "libsvm", "vw", "criteo", "npz" };
+    const struct record_options options = { .skip_lines = 1 };
+    struct record_reader *reader;
+    struct columns columns;
+
+    columns_init(&columns, NULL, 0);
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        struct status status = record_reader_open("/nowhere", record_format_find(formats[i]),
+                                                  &options, &columns, &reader);
+        assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+        assert_non_null(strstr(status.message, "--skip_lines is for csv and tsv files"));
+    }
+    columns_finish(&columns);
+}
+
 static void the_columns_of_a_file_are_listed(void **state)
 {
     (void)state;
@@ -185,6 +203,7 @@ int main(void)
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_columns_of_a_file_are_listed),
         cmocka_unit_test(only_fields_of_text_are_divided),
+        cmocka_unit_test(only_tables_have_lines_to_skip),
         cmocka_unit_test(a_weight_is_listed_only_for_a_weight_column),
     };
     struct test_group group = { 0 };
