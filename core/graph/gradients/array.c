@@ -99,47 +99,58 @@ static struct endpoint slice(struct gradient_context *c, struct endpoint x, int 
 }
 
 /* The gradients of parts whose sizes are known only when the graph runs. */
-static struct status cut_apart(struct gradient_context *c, int values, int32_t axis)
+static struct status cut_apart(struct gradient_context *c, int first, int values, int32_t axis)
 {
     struct arena *arena = c->builder->graph->arena;
     struct endpoint *inputs = ARENA_ARRAY(arena, struct endpoint, values + 1);
 
     inputs[0] = build_const_int(c->builder, axis);
     for (int i = 0; i < values; i++)
-        inputs[i + 1] = shape_tensor(c, input(c, i));
+        inputs[i + 1] = shape_tensor(c, input(c, first + i));
     struct node *offsets =
         build_node(c->builder, "ConcatOffset", NULL, values + 1, inputs, 0, NULL, NULL);
     for (int i = 0; i < values; i++) {
         const struct endpoint part[] = { dy(c), { offsets, i }, inputs[i + 1] };
-        if (c->wanted[i])
-            send(c, i, build(c->builder, "Slice", NULL, 3, part, NULL));
+        if (c->wanted[first + i])
+            send(c, first + i, build(c->builder, "Slice", NULL, 3, part, NULL));
     }
     return status_ok();
 }
 
-struct status gradient_concat_v2(struct gradient_context *c)
+/* The values are inputs from `first` on, and input `axis_at` is the axis. */
+static struct status of_concat(struct gradient_context *c, int first, int axis_at)
 {
     int values = c->node->inputs_count - 1, rank = endpoint_shape(output(c))->rank, count;
     int32_t begin[SHAPE_RANK_MAX] = { 0 }, size[SHAPE_RANK_MAX];
     int64_t axis;
 
-    if (rank < 1 || !constant_ints(c, values, 1, &axis, &count) || count != 1)
+    if (rank < 1 || !constant_ints(c, axis_at, 1, &axis, &count) || count != 1)
         return not_constant(c, "rank and axis");
     axis += axis < 0 ? rank : 0;
     for (int i = 0; i < rank; i++)
         size[i] = -1;
-    for (int i = 0; i < values; i++) {
+    for (int i = first; i < first + values; i++) {
         int64_t dim = endpoint_shape(input(c, i))->rank == rank
                           ? endpoint_shape(input(c, i))->dims[axis]
                           : -1;
         if (dim < 0)
-            return values > 1 ? cut_apart(c, values, (int32_t)axis) : flow(c, 0, dy(c));
+            return values > 1 ? cut_apart(c, first, values, (int32_t)axis) : flow(c, first, dy(c));
         size[axis] = (int32_t)dim;
         if (c->wanted[i])
             send(c, i, slice(c, dy(c), rank, begin, size));
         begin[axis] += (int32_t)dim;
     }
     return status_ok();
+}
+
+struct status gradient_concat(struct gradient_context *c)
+{
+    return of_concat(c, 1, 0);
+}
+
+struct status gradient_concat_v2(struct gradient_context *c)
+{
+    return of_concat(c, 0, c->node->inputs_count - 1);
 }
 
 /* ---- cutting out and padding ---- */
@@ -159,9 +170,8 @@ struct status gradient_slice(struct gradient_context *c)
     return flow(c, 0, binary(c, "Pad", dy(c), paddings));
 }
 
-/* A node with the masks of this one. */
-static struct endpoint with_masks(struct gradient_context *c, const char *op, int count,
-                                  const struct endpoint *inputs)
+struct endpoint with_masks(struct gradient_context *c, const char *op, int count,
+                           const struct endpoint *inputs)
 {
     const struct attr attrs[] = {
         same_attr(c, "begin_mask"),       same_attr(c, "end_mask"),
@@ -216,20 +226,29 @@ struct status gradient_pad(struct gradient_context *c)
 
 /* ---- moving ---- */
 
-struct status gradient_transpose(struct gradient_context *c)
+/* By `op`, which is Transpose or ConjugateTranspose. */
+static struct status of_transpose(struct gradient_context *c, const char *op)
 {
     int64_t perm[SHAPE_RANK_MAX];
     int32_t inverse[SHAPE_RANK_MAX] = { 0 };
     int count;
 
     if (!constant_ints(c, 1, SHAPE_RANK_MAX, perm, &count))
-        return flow(c, 0,
-                    binary(c, "Transpose", dy(c), unary(c, "InvertPermutation", input(c, 1))));
+        return flow(c, 0, binary(c, op, dy(c), unary(c, "InvertPermutation", input(c, 1))));
     for (int i = 0; i < count; i++)
         if (perm[i] >= 0 && perm[i] < count)
             inverse[perm[i]] = i;
-    return flow(c, 0,
-                binary(c, "Transpose", dy(c), build_const_ints(c->builder, NULL, count, inverse)));
+    return flow(c, 0, binary(c, op, dy(c), build_const_ints(c->builder, NULL, count, inverse)));
+}
+
+struct status gradient_transpose(struct gradient_context *c)
+{
+    return of_transpose(c, "Transpose");
+}
+
+struct status gradient_conjugate_transpose(struct gradient_context *c)
+{
+    return of_transpose(c, "ConjugateTranspose");
 }
 
 struct status gradient_reverse_v2(struct gradient_context *c)
@@ -381,10 +400,30 @@ static struct status gather_along(struct gradient_context *c, int axis)
     return flow(c, 0, axis == 0 ? sums : transpose(c, sums, rank, back));
 }
 
-struct status gradient_gather_v2(struct gradient_context *c)
+static struct status gather_rows_of(struct gradient_context *c, int64_t axis)
 {
     const struct shape *shape = endpoint_shape(input(c, 0));
     struct shape rows = *shape;
+    bool known = axis == 0;
+
+    for (int i = 1; known && i < shape->rank; i++)
+        known = shape->dims[i] >= 0;
+    if (!known)
+        return gather_along(c, (int)(axis < 0 ? axis + shape->rank : axis));
+    rows.dims[0] = -1;
+    return flow(c, 0, sum_rows(c, reshape_to(c, dy(c), &rows), 0));
+}
+
+struct status gradient_gather(struct gradient_context *c)
+{
+    if (endpoint_shape(input(c, 0))->rank < 1)
+        return not_constant(c, "the rank of the table");
+    return gather_rows_of(c, 0);
+}
+
+struct status gradient_gather_v2(struct gradient_context *c)
+{
+    const struct shape *shape = endpoint_shape(input(c, 0));
     int64_t axis, batch_dims;
     int count;
 
@@ -400,11 +439,5 @@ struct status gradient_gather_v2(struct gradient_context *c)
             return not_constant(c, "the rank of the ids, and an axis that is batch_dims");
         return gather_of_batch(c, (int)batch_dims);
     }
-    bool known = axis == 0;
-    for (int i = 1; known && i < shape->rank; i++)
-        known = shape->dims[i] >= 0;
-    if (!known)
-        return gather_along(c, (int)(axis < 0 ? axis + shape->rank : axis));
-    rows.dims[0] = -1;
-    return flow(c, 0, sum_rows(c, reshape_to(c, dy(c), &rows), 0));
+    return gather_rows_of(c, axis);
 }

@@ -1,6 +1,6 @@
 /*
- * Gradient of If: a second If, whose branches compute the gradients of the first one's
- * branches. A branch of the second computes its forward values again, from the same inputs.
+ * Gradient of If and Case: a second If or Case, whose branches compute the gradients of the first
+ * one's branches. A branch of the second computes its forward values again, from the same inputs.
  */
 #include "graph/function.h"
 #include "graph/gradients/emit.h"
@@ -90,7 +90,8 @@ static struct status add_branch(const struct branch_gradient *g, const struct fu
                         out);
 }
 
-/* The second node: the condition, the inputs and the gradients of the outputs. */
+/* The second node: the condition, the inputs and the gradients of the outputs. `branches` are its
+ * functions, in one attribute or two. */
 static struct node *add_node(const struct branch_gradient *g, const struct attr *branches)
 {
     const struct gradient_context *c = g->c;
@@ -127,18 +128,25 @@ static struct status send_all(const struct branch_gradient *g, struct node *node
     return status_ok();
 }
 
-struct status gradient_if(struct gradient_context *c)
+static struct branch_gradient begin(struct gradient_context *c)
 {
     struct arena *arena = c->builder->graph->arena;
     struct branch_gradient g = { .c = c, .arena = arena, .count = c->node->inputs_count - 1 };
-    static const char *const branches[] = { "then_branch", "else_branch" };
-    struct attr attrs[2];
 
     g.wanted = ARENA_ARRAY(arena, bool, g.count + 1);
     for (int i = 0; i < g.count; i++) {
         g.wanted[i] = c->wanted[1 + i] && is_differentiable(endpoint_dtype(input(c, 1 + i)));
         g.wanted_count += g.wanted[i];
     }
+    return g;
+}
+
+struct status gradient_if(struct gradient_context *c)
+{
+    struct branch_gradient g = begin(c);
+    static const char *const branches[] = { "then_branch", "else_branch" };
+    struct attr attrs[2];
+
     if (g.wanted_count == 0)
         return status_ok();
     for (int i = 0; i < 2; i++) {
@@ -148,5 +156,24 @@ struct status gradient_if(struct gradient_context *c)
         TRY(add_branch(&g, name, &added));
         attrs[i] = attr_function(c->builder, branches[i], added);
     }
+    return send_all(&g, add_node(&g, attrs));
+}
+
+struct status gradient_case(struct gradient_context *c)
+{
+    struct branch_gradient g = begin(c);
+    const struct attr_value *branches;
+
+    if (g.wanted_count == 0)
+        return status_ok();
+    TRY(node_attr_list_of(c->node, "branches", ATTR_FUNC, &branches));
+    struct attr_value *added = ARENA_ARRAY(g.arena, struct attr_value, branches->count);
+    for (int i = 0; i < branches->count; i++) {
+        const char *name;
+        TRY(add_branch(&g, branches->elements[i].func, &name));
+        added[i] = attr_function(c->builder, "branches", name).value;
+    }
+    struct attr attrs[] = { { "branches", *branches }, ATTR_END };
+    attrs[0].value.elements = added;
     return send_all(&g, add_node(&g, attrs));
 }

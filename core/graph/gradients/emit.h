@@ -86,6 +86,14 @@ struct endpoint reduce_to(struct gradient_context *c, struct endpoint gradient, 
 struct endpoint reduce_from(struct gradient_context *c, struct endpoint gradient,
                             const struct shape *from, int index);
 
+/* `shape`, a vector of int32, with 1 for the dimensions that are reduced. */
+struct endpoint shape_with_ones(struct gradient_context *c, struct endpoint shape,
+                                struct endpoint reduced);
+
+/* A node with the masks of this one, which is a strided slice or its gradient. */
+struct endpoint with_masks(struct gradient_context *c, const char *op, int count,
+                           const struct endpoint *inputs);
+
 /* The gradient of output `index`, or zeros if it has none. */
 struct endpoint dy_or_zeros(struct gradient_context *c, int index);
 

@@ -126,3 +126,46 @@ struct status gradient_mirror_pad_grad(struct gradient_context *c)
 {
     return mirrored(c, "MirrorPad");
 }
+
+/* ---- patches: each pixel gets the gradients of its copies ---- */
+
+/* For each element of a patch, the number of its pixel in the image; -1: padding. */
+static struct endpoint pixels_of_patches(struct gradient_context *c, struct endpoint pixels,
+                                         struct endpoint image)
+{
+    static const int32_t flat[] = { -1 };
+    struct builder *b = c->builder;
+    const struct attr attrs[] = { same_attr(c, "ksizes"), same_attr(c, "strides"),
+                                  same_attr(c, "rates"), same_attr(c, "padding"), ATTR_END };
+    struct endpoint numbers = binary(c, "AddV2", build_range(b, pixels), build_const_int(b, 1));
+    numbers = binary(c, "Reshape", numbers, image);
+    struct endpoint patches = build(b, "ExtractImagePatches", NULL, 1, &numbers, attrs);
+    patches = binary(c, "Reshape", patches, build_const_ints(b, NULL, 1, flat));
+    return binary(c, "Sub", patches, build_const_int(b, 1));
+}
+
+/* Patches [batch, h, w, kh·kw·channels] become [h·w·kh·kw, batch, channels], and the sums of
+ * pixels [height·width, batch, channels] become images. */
+struct status gradient_extract_image_patches(struct gradient_context *c)
+{
+    static const int32_t swap[] = { 1, 0, 2 }, open[] = { -1 }, ones[] = { 1 };
+    static const int32_t first = 0, last = 3, middle = 1, one = 1, two = 2;
+    struct builder *b = c->builder;
+    struct endpoint dims = shape_tensor(c, input(c, 0)), axis = build_const_int(b, 0);
+    struct endpoint sides = build_slice(b, NULL, dims, 1, &middle, &two);
+    struct endpoint pixels = binary(c, "Prod", sides, axis);
+    const struct endpoint image[] = { build_const_ints(b, NULL, 1, ones), sides,
+                                      build_const_ints(b, NULL, 1, ones), axis };
+    const struct endpoint columns[] = { build_slice(b, NULL, dims, 1, &first, &one),
+                                        build_const_ints(b, NULL, 1, open),
+                                        build_slice(b, NULL, dims, 1, &last, &one), axis };
+    struct endpoint rows = binary(
+        c, "Transpose", binary(c, "Reshape", dy(c), build(b, "ConcatV2", NULL, 4, columns, NULL)),
+        build_const_ints(b, NULL, 3, swap));
+    struct endpoint places =
+        pixels_of_patches(c, pixels, build(b, "ConcatV2", NULL, 4, image, NULL));
+    const struct endpoint inputs[] = { rows, places, pixels };
+    struct endpoint sums = build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
+    sums = binary(c, "Transpose", sums, build_const_ints(b, NULL, 3, swap));
+    return flow(c, 0, reshape_like(c, sums, input(c, 0)));
+}

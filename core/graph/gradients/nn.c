@@ -13,6 +13,15 @@ struct status gradient_bias_add(struct gradient_context *c)
     return status_ok();
 }
 
+/* BiasAddV1 has no data_format. */
+struct status gradient_bias_add_v1(struct gradient_context *c)
+{
+    send(c, 0, dy(c));
+    if (c->wanted[1])
+        send(c, 1, unary(c, "BiasAddGrad", dy(c)));
+    return status_ok();
+}
+
 /* ---- softmax ---- */
 
 static struct endpoint sum_rows(struct gradient_context *c, struct endpoint x)

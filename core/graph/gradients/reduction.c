@@ -36,11 +36,11 @@ static struct status read_axes(const struct gradient_context *c, struct axes *ou
     return status_ok();
 }
 
-/* The shape of the input with reduced dimensions of 1. */
-static struct endpoint kept_shape(struct gradient_context *c)
+struct endpoint shape_with_ones(struct gradient_context *c, struct endpoint shape,
+                                struct endpoint reduced)
 {
-    struct endpoint shape = unary(c, "Shape", input(c, 0)), rank = unary(c, "Size", shape);
-    struct endpoint axes = binary(c, "Reshape", as_type(c, input(c, 1), DT_INT32),
+    struct endpoint rank = unary(c, "Size", shape);
+    struct endpoint axes = binary(c, "Reshape", as_type(c, reduced, DT_INT32),
                                   build_const_ints(c->builder, NULL, 1, (const int32_t[]){ -1 }));
     axes = binary(c, "FloorMod", binary(c, "AddV2", axes, rank), rank);
     const struct endpoint inputs[] = { build_range(c->builder, rank), axes, shape,
@@ -58,7 +58,8 @@ static struct endpoint kept(struct gradient_context *c, const struct axes *axes,
     int unknown = 0;
 
     if (axes->is_unknown)
-        return binary(c, "Reshape", value, kept_shape(c));
+        return binary(c, "Reshape", value,
+                      shape_with_ones(c, unary(c, "Shape", input(c, 0)), input(c, 1)));
     if (endpoint_shape(value)->rank == shape->rank)
         return value;
     for (int i = 0; i < shape->rank; i++) {
@@ -217,4 +218,33 @@ struct status gradient_cumprod(struct gradient_context *c)
     struct endpoint x = input(c, 0), products = binary(c, "Mul", output(c), dy(c));
     struct endpoint sums = running(c, "Cumsum", products, input(c, 1), exclusive, !reverse);
     return flow(c, 0, binary(c, "DivNoNan", sums, x));
+}
+
+/* e^x Σ dy e^-y, where the sums are those of gradients of one sign, in logarithms. */
+struct status gradient_cumulative_logsumexp(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0), zero = number(c, x, 0), sums[2];
+    struct endpoint none = unary(c, "Log", zero); /* the logarithm of no gradient */
+    bool exclusive, reverse;
+
+    TRY(read_direction(c, &exclusive, &reverse));
+    for (int i = 0; i < 2; i++) {
+        struct endpoint part = i == 0 ? dy(c) : unary(c, "Neg", dy(c));
+        struct endpoint is_there = binary(c, "Greater", part, zero);
+        struct endpoint log = build_select(c->builder, is_there, unary(c, "Log", part), none);
+        log = running(c, "CumulativeLogsumexp", binary(c, "Sub", log, output(c)), input(c, 1),
+                      exclusive, !reverse);
+        sums[i] = unary(c, "Exp", binary(c, "AddV2", log, x));
+    }
+    return flow(c, 0, binary(c, "Sub", sums[0], sums[1]));
+}
+
+/* √Σx²: x / (y / dy), as TensorFlow computes it. */
+struct status gradient_euclidean_norm(struct gradient_context *c)
+{
+    struct axes axes;
+
+    TRY(read_axes(c, &axes));
+    struct endpoint share = binary(c, "RealDiv", output(c), dy(c));
+    return flow(c, 0, binary(c, "RealDiv", input(c, 0), kept(c, &axes, share)));
 }

@@ -176,6 +176,18 @@ struct status gradient_top_k(struct gradient_context *c)
     return flow(c, 0, reshape_like(c, build(c->builder, "ScatterNd", NULL, 3, scatter, NULL), x));
 }
 
+/* ---- NthElement: all that equal the result share the gradient ---- */
+
+struct status gradient_nth_element(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0), last = build_const_int(c->builder, -1);
+    struct endpoint is = binary(c, "Equal", binary(c, "ExpandDims", output(c), last), x);
+    struct endpoint hits = as_type(c, is, endpoint_dtype(x));
+    struct endpoint share = binary(c, "RealDiv", dy(c), binary(c, "Sum", hits, last));
+
+    return flow(c, 0, binary(c, "Mul", hits, binary(c, "ExpandDims", share, last)));
+}
+
 /* ---- DynamicPartition ---- */
 
 /* Partitions the indices in the same way, and stitches the gradients by them. */

@@ -1,4 +1,4 @@
-/* Gradients of ops on sparse tensors. */
+/* Gradients of ops on sparse tensors. Source: TensorFlow's sparse_grad.py. */
 #include "graph/gradients/emit.h"
 
 struct product_parts {
@@ -88,4 +88,157 @@ struct status gradient_fill_empty_rows(struct gradient_context *c)
     struct node *node = build_node(c->builder, op, NULL, 2, inputs, 0, NULL, NULL);
     send(c, 1, (struct endpoint){ node, 0 });
     return flow(c, 3, (struct endpoint){ node, 1 });
+}
+
+/* ---- values that are moved, added up or cut out ---- */
+
+/* The values of `x` at the places of a sparse tensor, [n, rank]. */
+static struct endpoint at_places(struct gradient_context *c, struct endpoint x,
+                                 struct endpoint places)
+{
+    return binary(c, "GatherNd", x, places);
+}
+
+/* Sorts the numbers of the values as it sorts the values. */
+struct status gradient_sparse_reorder(struct gradient_context *c)
+{
+    struct endpoint count = build_slice(c->builder, NULL, shape_tensor(c, input(c, 0)), 1,
+                                        (const int32_t[]){ 0 }, (const int32_t[]){ 1 });
+    const struct endpoint inputs[] = {
+        input(c, 0), build_range(c->builder, build_unary(c->builder, "Squeeze", NULL, count)),
+        input(c, 2)
+    };
+
+    if (c->outputs[1].node == NULL)
+        return status_ok();
+    struct node *sorted = build_node(c->builder, "SparseReorder", NULL, 3, inputs, 0, NULL, NULL);
+    struct endpoint from = unary(c, "InvertPermutation", (struct endpoint){ sorted, 1 });
+    return flow(c, 1, gather_rows(c, c->outputs[1], from));
+}
+
+struct status gradient_sparse_add(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { c->outputs[1], input(c, 0), input(c, 3), output(c) };
+
+    if (c->outputs[1].node == NULL)
+        return status_ok();
+    struct node *node = build_node(c->builder, "SparseAddGrad", NULL, 4, inputs, 0, NULL, NULL);
+    send(c, 1, (struct endpoint){ node, 0 });
+    return flow(c, 4, (struct endpoint){ node, 1 });
+}
+
+struct status gradient_sparse_slice(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { c->outputs[1], input(c, 0), input(c, 3), output(c) };
+
+    if (c->outputs[1].node == NULL)
+        return status_ok();
+    return flow(c, 1, build(c->builder, "SparseSliceGrad", NULL, 4, inputs, NULL));
+}
+
+struct status gradient_sparse_dense_add(struct gradient_context *c)
+{
+    if (c->wanted[1])
+        send(c, 1, at_places(c, dy(c), input(c, 0)));
+    return flow(c, 3, dy(c));
+}
+
+static struct endpoint sum_all(struct gradient_context *c, struct endpoint x)
+{
+    const int32_t flat = -1;
+
+    return binary(c, "Sum", binary(c, "Reshape", x, build_const_ints(c->builder, NULL, 1, &flat)),
+                  build_const_int(c->builder, 0));
+}
+
+/* The default value gets what the values do not get. */
+struct status gradient_sparse_to_dense(struct gradient_context *c)
+{
+    struct endpoint places = input(c, 0);
+    int rank = endpoint_shape(places)->rank;
+
+    if (rank != 2)
+        return not_constant(c, "the rank of its indices, which must be 2");
+    struct endpoint values = at_places(c, dy(c), places);
+    if (c->wanted[2])
+        send(c, 2, reshape_like(c, values, input(c, 2)));
+    if (c->wanted[3])
+        send(c, 3, binary(c, "Sub", sum_all(c, dy(c)), sum_all(c, values)));
+    return status_ok();
+}
+
+/* Each value gets the gradient of the sum that it is part of. */
+struct status gradient_sparse_reduce_sum(struct gradient_context *c)
+{
+    struct endpoint shape = input(c, 2);
+    struct endpoint kept = shape_with_ones(c, as_type(c, shape, DT_INT32), input(c, 3));
+    struct endpoint sums = binary(c, "Reshape", dy(c), kept);
+    struct endpoint merged = binary(c, "FloorDiv", shape, as_type(c, kept, DT_INT64));
+
+    return flow(c, 1, at_places(c, sums, binary(c, "FloorDiv", input(c, 0), merged)));
+}
+
+/* (dy - Σ dy y) y, over the values of a row */
+struct status gradient_sparse_softmax(struct gradient_context *c)
+{
+    struct builder *b = c->builder;
+    struct endpoint places = input(c, 0), shape = input(c, 2), y = output(c);
+    const struct endpoint rows[] = { places, binary(c, "Mul", dy(c), y), shape,
+                                     build_const_ints(b, NULL, 1, (const int32_t[]){ -1 }) };
+    struct endpoint sums = build(b, "SparseReduceSum", NULL, 4, rows,
+                                 (const struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+    const struct endpoint added[] = { places, dy(c), shape, unary(c, "Neg", sums) };
+
+    return flow(c, 1, binary(c, "Mul", build(b, "SparseDenseCwiseAdd", NULL, 4, added, NULL), y));
+}
+
+/* ---- a sparse tensor by a dense one, which is broadcast ---- */
+
+/* The places in the dense tensor of the values, [n, rank of the dense tensor]. */
+static struct endpoint places_in_dense(struct gradient_context *c, int rank)
+{
+    const int32_t one = 1, no_begin = 0;
+    struct builder *b = c->builder;
+    struct endpoint shape = input(c, 2),
+                    dense = as_type(c, unary(c, "Shape", input(c, 3)), DT_INT64);
+    struct endpoint missing = binary(c, "Sub", unary(c, "Size", shape), build_const_int(b, rank));
+    missing = binary(c, "Reshape", missing, build_const_ints(b, NULL, 1, &one));
+    const struct endpoint dims[] = { binary(c, "Fill", missing, build_const_int64(b, 1)), dense,
+                                     build_const_int(b, 0) };
+    struct endpoint wide = build(b, "ConcatV2", NULL, 3, dims, NULL);
+    struct endpoint places = binary(c, "FloorDiv", input(c, 0), binary(c, "FloorDiv", shape, wide));
+    const struct endpoint begin[] = { build_const_ints(b, NULL, 1, &no_begin), missing,
+                                      build_const_int(b, 0) };
+    const struct endpoint cut[] = { places, build(b, "ConcatV2", NULL, 3, begin, NULL),
+                                    build_const_ints(b, NULL, 2, (const int32_t[]){ -1, -1 }) };
+    return build(b, "Slice", NULL, 3, cut, NULL);
+}
+
+static struct status by_dense(struct gradient_context *c, bool is_quotient)
+{
+    int rank = endpoint_shape(input(c, 3))->rank;
+
+    if (rank < 0)
+        return not_constant(c, "the rank of its dense input");
+    struct endpoint places = places_in_dense(c, rank), slope = input(c, 1);
+    struct endpoint values = at_places(c, input(c, 3), places);
+    if (c->wanted[1])
+        send(c, 1, binary(c, is_quotient ? "RealDiv" : "Mul", dy(c), values));
+    if (!c->wanted[3])
+        return status_ok();
+    if (is_quotient)
+        slope = binary(c, "RealDiv", unary(c, "Neg", slope), unary(c, "Square", values));
+    const struct endpoint scatter[] = { places, binary(c, "Mul", dy(c), slope),
+                                        as_type(c, unary(c, "Shape", input(c, 3)), DT_INT64) };
+    return flow(c, 3, build(c->builder, "ScatterNd", NULL, 3, scatter, NULL));
+}
+
+struct status gradient_sparse_dense_mul(struct gradient_context *c)
+{
+    return by_dense(c, false);
+}
+
+struct status gradient_sparse_dense_div(struct gradient_context *c)
+{
+    return by_dense(c, true);
 }

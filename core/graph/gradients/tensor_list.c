@@ -108,3 +108,95 @@ struct status gradient_list_stack(struct gradient_context *c)
 {
     return flow(c, 0, binary(c, "TensorListFromTensor", dy(c), input(c, 1)));
 }
+
+/* ---- several elements at once ---- */
+
+/* The shape of `x` without its first dimension. */
+static struct endpoint shape_of_row(struct gradient_context *c, struct endpoint x)
+{
+    const int32_t one = 1, rest = -1;
+
+    return build_slice(c->builder, NULL, shape_tensor(c, x), 1, &one, &rest);
+}
+
+static struct endpoint gather(struct gradient_context *c, struct endpoint list,
+                              struct endpoint indices, struct endpoint like)
+{
+    const struct endpoint inputs[] = { list, indices, shape_of_row(c, like) };
+
+    return reshape_like(
+        c,
+        build(c->builder, "TensorListGather", NULL, 3, inputs,
+              (const struct attr[]){ attr_type("element_dtype", endpoint_dtype(like)), ATTR_END }),
+        like);
+}
+
+static struct endpoint scatter(struct gradient_context *c, struct endpoint list,
+                               struct endpoint rows, struct endpoint indices)
+{
+    const struct endpoint inputs[] = { list, rows, indices };
+
+    return build(c->builder, "TensorListScatterIntoExistingList", NULL, 3, inputs, NULL);
+}
+
+/* An element that is gathered twice gets the gradient of the last time, as in TensorFlow. */
+struct status gradient_list_gather(struct gradient_context *c)
+{
+    struct endpoint empty = unset_like(c, input(c, 0), element_dtype(c));
+
+    return flow(c, 0, scatter(c, empty, dy(c), input(c, 1)));
+}
+
+/* TensorListScatter and TensorListScatterV2. */
+struct status gradient_list_scatter(struct gradient_context *c)
+{
+    return flow(c, 0, gather(c, dy(c), input(c, 1), input(c, 0)));
+}
+
+/* The elements that were replaced get no gradient. */
+struct status gradient_list_scatter_into(struct gradient_context *c)
+{
+    struct endpoint rows = gather(c, dy(c), input(c, 2), input(c, 1));
+
+    if (c->wanted[1])
+        send(c, 1, rows);
+    if (c->wanted[0])
+        send(c, 0, scatter(c, dy(c), unary(c, "ZerosLike", rows), input(c, 2)));
+    return status_ok();
+}
+
+/* TensorListConcat and TensorListConcatV2: cuts the gradient where the elements met. */
+struct status gradient_list_concat(struct gradient_context *c)
+{
+    struct builder *b = c->builder;
+    struct endpoint list = input(c, 0);
+    struct endpoint shape =
+        build(b, "TensorListElementShape", NULL, 1, &list,
+              (const struct attr[]){ attr_type("shape_type", DT_INT32), ATTR_END });
+    const struct endpoint inputs[] = { dy(c), shape, { c->node, 1 } };
+
+    if (dy(c).node == NULL)
+        return status_ok();
+    return flow(c, 0, build(b, "TensorListSplit", NULL, 3, inputs, NULL));
+}
+
+struct status gradient_list_split(struct gradient_context *c)
+{
+    const int32_t open = -1;
+    struct builder *b = c->builder;
+    const struct endpoint dims[] = { build_const_ints(b, NULL, 1, &open),
+                                     shape_of_row(c, input(c, 0)), build_const_int(b, 0) };
+    const struct endpoint inputs[] = { dy(c), build(b, "ConcatV2", NULL, 3, dims, NULL),
+                                       input(c, 2) };
+    struct endpoint joined =
+        build(b, "TensorListConcatV2", NULL, 3, inputs,
+              (const struct attr[]){ attr_type("element_dtype", element_dtype(c)), ATTR_END });
+
+    return flow(c, 0, reshape_like(c, joined, input(c, 0)));
+}
+
+struct status gradient_list_resize(struct gradient_context *c)
+{
+    return flow(c, 0,
+                binary(c, "TensorListResize", dy(c), unary(c, "TensorListLength", input(c, 0))));
+}

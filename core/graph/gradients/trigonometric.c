@@ -123,3 +123,12 @@ struct status gradient_xdivy(struct gradient_context *c)
     return both(c, binary(c, "Mul", dy(c), binary(c, "Xdivy", not_zero(c, x), y)),
                 binary(c, "Mul", dy(c), binary(c, "Xdivy", unary(c, "Neg", x), square(c, y))));
 }
+
+struct status gradient_xlog1py(struct gradient_context *c)
+{
+    struct endpoint x = input(c, 0), y = input(c, 1);
+    struct endpoint more = binary(c, "AddV2", y, number(c, y, 1));
+
+    return both(c, binary(c, "Mul", dy(c), binary(c, "Xlog1py", not_zero(c, x), y)),
+                binary(c, "Mul", dy(c), binary(c, "Xdivy", x, more)));
+}

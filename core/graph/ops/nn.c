@@ -316,12 +316,22 @@ struct status infer_projective(struct infer_context *context)
 
 struct status infer_image_patches(struct infer_context *context)
 {
-    const struct shape *images = infer_input(context, 0);
-    struct shape shape = shape_unknown_dims(4);
+    struct shape images = *infer_input(context, 0);
+    int64_t sizes[5], strides[5], rates[5];
 
-    TRY(infer_rank(images, 4, "images"));
-    if (images->rank == 4)
-        shape.dims[0] = images->dims[0];
+    TRY(infer_rank(&images, 4, "images"));
+    TRY(window(context->node, "ksizes", 4, sizes));
+    TRY(window(context->node, "strides", 4, strides));
+    TRY(window(context->node, "rates", 4, rates));
+    if (images.rank < 0)
+        images = shape_unknown_dims(4);
+    struct shape shape = images;
+    for (int i = 1; i < 3; i++)
+        TRY(windows(context->node, images.dims[i], sizes[i], strides[i], rates[i], i,
+                    &shape.dims[i]));
+    int64_t elements = sizes[1] * sizes[2]; /* each below 2^31 */
+    bool fits = images.dims[3] >= 0 && images.dims[3] <= INT64_MAX / elements;
+    shape.dims[3] = fits ? images.dims[3] * elements : -1;
     infer_output(context, 0, &shape);
     return status_ok();
 }

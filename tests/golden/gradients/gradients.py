@@ -495,6 +495,75 @@ for mode in ("CONSTANT", "NEAREST"):
 case("moved to another size", "ImageProjectiveTransformV2", picture(2, 4, 3, 1), fed(maps[1][:1], np.float32), const([3, 6]), kink=True,
      interpolation=("text", "NEAREST"))
 
+# ---- derivatives of derivatives ----
+second = np.random.RandomState(37)
+def second_draw(*shape): return second.uniform(-2, 2, shape).astype(np.float32)
+for op in ("SigmoidGrad", "TanhGrad", "ReciprocalGrad", "InvGrad", "RsqrtGrad", "SqrtGrad"):
+    case("%s again" % op, op, x(second.uniform(0.3, 1.5, (2, 3))), x(second_draw(2, 3)))
+    case("%s of complex numbers" % op, op, z(second_draw(4) + 1j * second_draw(4)), z(second_draw(4) + 1j * second_draw(4)))
+for op in ("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad", "SoftplusGrad"):
+    case("%s again" % op, op, x(second_draw(2, 3)), x([[-1.5, -0.25, 0.5], [2, 5.5, 7]]))
+case("leaky relu again", "LeakyReluGrad", x(second_draw(4)), x([-2, -0.5, 0.25, 1]), alpha=("float", 0.3))
+case("relu again, at 0", "ReluGrad", x(second_draw(2)), x([0, 1]), kink=True)
+case("elu again, at 0", "EluGrad", x(second_draw(2)), x([0, -0.5]), kink=True)
+case("bias add again", "BiasAddGrad", x(second_draw(2, 3, 2)))
+case("bias add again, channels first", "BiasAddGrad", x(second_draw(2, 3, 2, 2)), data_format=("text", "NCHW"))
+case("strided slice again", "StridedSliceGrad", const([4, 5]), const([0, 1]), const([4, 5]), const([2, 2]), x(second_draw(2, 2)), begin_mask=("int", 1),
+     end_mask=("int", 0), ellipsis_mask=("int", 0), new_axis_mask=("int", 0), shrink_axis_mask=("int", 0))
+
+# ---- older versions, and rare ops ----
+case("conjugate transpose", "ConjugateTranspose", z(second_draw(2, 3, 2) + 1j * second_draw(2, 3, 2)), const([2, 0, 1]))
+case("concat v1", "Concat", const(1), x(second_draw(2, 1)), x(second_draw(2, 3)))
+case("gather v1", "Gather", x(second_draw(4, 2)), fed([[1, 3], [1, 0]], np.int32))
+case("batch matmul v1", "BatchMatMul", x(second_draw(2, 3, 2)), x(second_draw(2, 3, 4)), adj_x=("bool", True))
+case("bias add v1", "BiasAddV1", x(second_draw(2, 3)), x(second_draw(3)))
+case("Xlog1py a row", "Xlog1py", x(second.uniform(0.3, 2, (2, 3))), x(second.uniform(-0.5, 2, 3)))
+case("Xlog1py at 0", "Xlog1py", x([0.0, 0.0, 1.5]), x([2.0, 0.5, 2.0]), kink=True)
+case("euclidean norm of rows", "EuclideanNorm", x(second_draw(2, 3)), const([1]), keep_dims=("bool", False))
+case("euclidean norm kept", "EuclideanNorm", x(second_draw(2, 3, 2)), const([0, 2]), keep_dims=("bool", True))
+for exclusive in (False, True):
+    for reverse in (False, True):
+        case("cumulative logsumexp %d %d" % (exclusive, reverse), "CumulativeLogsumexp", x(second_draw(2, 4)), const(1), kink=exclusive,
+             exclusive=("bool", exclusive), reverse=("bool", reverse))
+case("nth element", "NthElement", x([[3, 1, 2.5, 0.5, 1.5], [-1, 0.25, 4, 2, -2]]), const(2))
+case("nth element at ties", "NthElement", x([[3, 1, 3, 3], [2, 2, 0, 1]]), const(1), kink=True, reverse=("bool", True))
+case("patches", "ExtractImagePatches", x(second_draw(2, 4, 5, 2)), ksizes=("ints", [1, 2, 3, 1]), strides=("ints", [1, 1, 2, 1]), rates=("ints", [1, 1, 1, 1]),
+     padding=("text", "SAME"))
+case("patches without padding", "ExtractImagePatches", x(second_draw(1, 5, 5, 1)), ksizes=("ints", [1, 2, 2, 1]), strides=("ints", [1, 2, 2, 1]),
+     rates=("ints", [1, 2, 1, 1]), padding=("text", "VALID"))
+case("quantization v2", "QuantizeAndDequantizeV2", x(steps), const(-1.0, np.float32), const(2.0, np.float32), kink=True, range_given=("bool", True))
+case("quantization v3", "QuantizeAndDequantizeV3", x(steps), const(-1.0, np.float32), const(2.0, np.float32), const(8), kink=True, range_given=("bool", True))
+case("print", "Print", x(second_draw(2)), message=("text", "x"))
+
+# ---- sparse tensors ----
+places = [[0, 1], [0, 3], [1, 0], [2, 2], [2, 3]]
+def at(rows): return fed(rows, np.int64)
+def size(*dims): return fed(dims, np.int64)
+case("sparse, reordered", "SparseReorder", at([places[i] for i in (3, 0, 4, 2, 1)]), x(second_draw(5)), size(3, 4), outputs=[1])
+case("sparse sum", "SparseAdd", at(places), x(second_draw(5)), size(3, 4), at([[0, 0], [0, 1], [2, 3]]), x(second_draw(3)), size(3, 4), const(0.0, np.float32),
+     outputs=[1])
+case("sparse slice", "SparseSlice", at(places), x(second_draw(5)), size(3, 4), size(0, 1), size(2, 3), outputs=[1])
+case("sparse and dense sum", "SparseTensorDenseAdd", at(places), x(second_draw(5)), size(3, 4), x(second_draw(3, 4)))
+case("sparse to dense", "SparseToDense", at(places), const([3, 4], np.int64), x(second_draw(5)), x(0.5))
+for axes, keep in (([1], False), ([0], True), ([-1, 0], False)):
+    case("sparse reduced over %s %d" % (axes, keep), "SparseReduceSum", at(places), x(second_draw(5)), size(3, 4), const(axes), keep_dims=("bool", keep))
+case("sparse softmax", "SparseSoftmax", at(places), x(second_draw(5)), size(3, 4))
+for op in ("SparseDenseCwiseMul", "SparseDenseCwiseDiv"):
+    for dims in ((3, 4), (4,), (3, 1)):
+        case("%s by %s" % (op, list(dims)), op, at(places), x(second_draw(5)), size(3, 4), x(second.uniform(0.5, 2, dims)))
+
+# ---- ragged tensors ----
+splits = fed([0, 2, 2, 5], np.int64)
+case("ragged to sparse", "RaggedTensorToSparse", splits, x(second_draw(5)), outputs=[1])
+case("ragged to dense", "RaggedTensorToTensor", const([-1, -1, 2], np.int64), x(second_draw(5, 2)), x(0.25), splits, row_partition_types=("texts", ["ROW_SPLITS"]))
+case("ragged to a narrower one", "RaggedTensorToTensor", const([3, 2, 2], np.int64), x(second_draw(5, 2)), x(second_draw(2)), splits,
+     row_partition_types=("texts", ["ROW_SPLITS"]))
+case("ragged to dense, by row numbers", "RaggedTensorToTensor", const([4, 3], np.int64), x(second_draw(5)), x(0.5), fed(4, np.int64), fed([0, 0, 2, 2, 2], np.int64),
+     row_partition_types=("texts", ["FIRST_DIM_SIZE", "VALUE_ROWIDS"]))
+case("rows of a ragged tensor", "RaggedGather", splits, x(second_draw(5, 2)), fed([2, 0, 2], np.int32), outputs=[1], OUTPUT_RAGGED_RANK=("int", 1))
+case("rows of a ragged tensor of lists", "RaggedGather", fed([0, 2, 3], np.int64), splits, x(second_draw(5)), fed([[1, 0], [0, 0]], np.int64), outputs=[3],
+     OUTPUT_RAGGED_RANK=("int", 3))
+
 
 def numbers(array):
     if array.dtype == bool:
@@ -583,7 +652,7 @@ def write(label, op, inputs, kink, outputs, attrs):
             else:
                 names = {"Squeeze": {"squeeze_dims": "axis"}}.get(raw, {})
                 extra = {names.get(n, n): v for n, v in attributes(raw, attrs).items()}
-                if raw in ("Sum", "Mean", "Max", "Min", "Prod"):
+                if raw in ("Sum", "Mean", "Max", "Min", "Prod", "EuclideanNorm"):
                     given = {"input": given["input"], "axis": given["reduction_indices"]}
                     extra = {"keep_dims": extra.get("keep_dims", False)}
                 if raw == "Split":
@@ -600,7 +669,7 @@ def write(label, op, inputs, kink, outputs, attrs):
                 if raw == "BlockLSTMV2":
                     function = lambda use_peephole, **values: block_lstm_v2(*values.values(), use_peephole=use_peephole)
                 result = function(**given, **extra)
-            result = list(result) if isinstance(result, (list, tuple)) else [result]
+            result = tf.nest.flatten(result)
         wanted = range(len(result)) if outputs is None else outputs
         own = np.random.RandomState(zlib.crc32(label.encode()))  # a case that is added changes no other
         weights = {k: own.uniform(-1, 1, result[k].shape).astype(np.float32) for k in wanted}
@@ -618,7 +687,7 @@ def write(label, op, inputs, kink, outputs, attrs):
     for name, (kind, value) in attrs.items():
         if kind == "type":
             text = "%d" % value.as_datatype_enum
-        elif kind in ("ints", "floats", "shape"):
+        elif kind in ("ints", "floats", "shape", "texts"):
             text = " ".join(map(str, value))
         elif kind == "bool":
             text = "%d" % value

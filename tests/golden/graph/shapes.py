@@ -141,6 +141,10 @@ def ours():
     gen_xla_ops.xla_sharding(matrix), gen_xla_ops.xla_spmd_shard_to_full_shape(matrix, "", [4, 6])
     raw.SobolSample(dim=3, num_results=5, skip=0), raw.SobolSample(dim=ints[0], num_results=5, skip=0)
 
+    for padding in ("SAME", "VALID"):
+        for x in (image, batch, unknown):
+            raw.ExtractImagePatches(images=x, ksizes=[1, 3, 2, 1], strides=[1, 2, 3, 1], rates=[1, 1, 2, 1], padding=padding)
+
 
 def models(directory, out):
     for path in sorted(pathlib.Path(directory).glob("*/1/saved_model.pb")):

@@ -134,6 +134,19 @@ static struct attr case_attr_floats(struct builder *b, const char *name, const c
     return attr_floats(b, name, count, values);
 }
 
+/* Texts between spaces. */
+static struct attr case_attr_texts(struct builder *b, const char *name, const char *text)
+{
+    const char **texts = ARENA_ARRAY(b->graph->arena, const char *, 8);
+    char *copy = arena_printf(b->graph->arena, "%s", text), *rest = NULL;
+    int count = 0;
+
+    for (char *word = strtok_r(copy, " ", &rest); word != NULL && count < 8;
+         word = strtok_r(NULL, " ", &rest))
+        texts[count++] = word;
+    return attr_texts(b, name, count, texts);
+}
+
 static struct attr case_attr_value(struct builder *b, const struct case_attr *attr)
 {
     int64_t values[8];
@@ -144,6 +157,8 @@ static struct attr case_attr_value(struct builder *b, const struct case_attr *at
         return attr_text(attr->name, attr->text);
     if (strcmp(attr->kind, "float") == 0)
         return attr_float(attr->name, strtof(at, NULL));
+    if (strcmp(attr->kind, "texts") == 0)
+        return case_attr_texts(b, attr->name, attr->text);
     while (*at != '\0' && count < 8)
         values[count++] = strtol(at, &at, 10);
     if (strcmp(attr->kind, "ints") == 0)

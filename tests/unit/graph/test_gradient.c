@@ -234,12 +234,12 @@ static void agrees_with_tensorflow_where_shapes_are_unknown(void **state)
 }
 
 /* Lists of tensors, optionals, composite tensors, loops and branches: the tests below,
- * unit/runtime/test_optional.c and test_composite.c, and unit/layers/test_keras.c, where recurrent
- * layers are loops. */
+ * test_gradient_lists.c, unit/runtime/test_optional.c and test_composite.c, and
+ * unit/layers/test_keras.c, where recurrent layers are loops. */
 static bool is_of_loops(const struct op *op)
 {
     return strncmp(op->name, "TensorList", 10) == 0 || strncmp(op->name, "Optional", 8) == 0 ||
-           strncmp(op->name, "CompositeTensor", 15) == 0 || op_has(op, OP_LOOP | OP_IF);
+           strncmp(op->name, "CompositeTensor", 15) == 0 || op_has(op, OP_LOOP | OP_IF | OP_CASE);
 }
 
 static void every_gradient_has_a_case(void **state)
@@ -469,8 +469,40 @@ static const char *add_branch(struct builder *b, bool product)
     return name;
 }
 
-/* The gradients of x and w through If, of which `truth` is the condition. */
-static void run_branch(bool truth, struct tensor *out)
+static struct attr case_branches(struct builder *b)
+{
+    struct attr_value *list = ARENA_ARRAY(b->graph->arena, struct attr_value, 2);
+    struct attr branches = { "branches", { .kind = ATTR_LIST, .element_kind = ATTR_FUNC } };
+
+    for (int i = 0; i < 2; i++)
+        list[i] = attr_function(b, "branches", add_branch(b, i == 1)).value;
+    branches.value.count = 2;
+    branches.value.elements = list;
+    return branches;
+}
+
+/* If, or Case with the branches in the order of If's conditions. */
+static struct endpoint choose(struct builder *b, bool is_case, struct endpoint condition)
+{
+    const struct shape shape = shape_of(2, 3);
+    const enum dtype type = DT_FLOAT;
+    const struct endpoint inputs[] = { is_case ? build_cast(b, NULL, condition, DT_INT32)
+                                               : condition,
+                                       x, w };
+    const struct attr types = attr_types(b, "Tout", 1, &type),
+                      shapes = attr_shapes(b, "output_shapes", 1, &shape);
+
+    if (is_case)
+        return build(b, "StatelessCase", NULL, 3, inputs,
+                     (const struct attr[]){ types, shapes, case_branches(b), ATTR_END });
+    return build(
+        b, "StatelessIf", NULL, 3, inputs,
+        (const struct attr[]){ types, shapes, attr_function(b, "then_branch", add_branch(b, true)),
+                               attr_function(b, "else_branch", add_branch(b, false)), ATTR_END });
+}
+
+/* The gradients of x and w through If or Case, of which `truth` is the condition. */
+static void run_branch(bool is_case, bool truth, struct tensor *out)
 {
     static const float values[] = { .5f, -1, .25f, 2, -.75f, 1.5f },
                        factors[] = { 1, 2, 3, 4, 5, 6 };
@@ -483,13 +515,7 @@ static void run_branch(bool truth, struct tensor *out)
     struct endpoint condition = build_placeholder(&b, "truth", DT_BOOL, shape_scalar()),
                     gradients[2];
     struct endpoint feeds[] = { x, w, condition };
-    const enum dtype type = DT_FLOAT;
-    const struct attr attrs[] = { attr_types(&b, "Tout", 1, &type),
-                                  attr_function(&b, "then_branch", add_branch(&b, true)),
-                                  attr_function(&b, "else_branch", add_branch(&b, false)),
-                                  attr_shapes(&b, "output_shapes", 1, &shape), ATTR_END };
-    struct endpoint y =
-        build(&b, "StatelessIf", NULL, 3, (const struct endpoint[]){ condition, x, w }, attrs);
+    struct endpoint y = choose(&b, is_case, condition);
     struct plan *plan;
 
     assert_ok(builder_status(&b));
@@ -521,12 +547,14 @@ static void the_branch_that_runs_gives_the_gradient(void **state)
     struct tensor got[] = { tensor_borrow(DT_FLOAT, &shape, numbers[0]),
                             tensor_borrow(DT_FLOAT, &shape, numbers[1]) };
 
-    run_branch(true, got); /* d(x · w) */
-    assert_float_equal(numbers[0][1], 2, 0);
-    assert_float_equal(numbers[1][1], -1, 0);
-    run_branch(false, got); /* d tanh(x) */
-    assert_float_equal(numbers[0][1], 0.419974342f, 1e-6f);
-    assert_float_equal(numbers[1][1], 0, 0);
+    for (int is_case = 0; is_case < 2; is_case++) {
+        run_branch(is_case, true, got); /* d(x · w) */
+        assert_float_equal(numbers[0][1], 2, 0);
+        assert_float_equal(numbers[1][1], -1, 0);
+        run_branch(is_case, false, got); /* d tanh(x) */
+        assert_float_equal(numbers[0][1], 0.419974342f, 1e-6f);
+        assert_float_equal(numbers[1][1], 0, 0);
+    }
 }
 
 static void an_op_without_a_gradient_in_a_loop_is_named(void **state)
