@@ -71,15 +71,16 @@ static size_t block_bytes(const struct create_request *request)
     return offset;
 }
 
-/* The memory of a piece as a multiple of its size: the values, a second buffer for updates while
- * the first is read, and the slots. A synchronous step also takes the sum of the gradients, or
- * the old values of the rows that it changes. */
+/* The memory of a piece as a multiple of its size: its values and slots, and the copies of them that
+ * updates write while a snapshot is read. By rows, a synchronous step also keeps the old values of
+ * the rows that it changes. Otherwise a third buffer of values is read by pulls, or is the sum of
+ * the gradients. */
 static int64_t copies_of(const struct created_piece *piece, const struct optimizer *optimizer,
                          bool sync)
 {
-    if (piece->row_bytes == 0)
-        return 3 + optimizer->slots_count;
-    return 2 + sync + (piece->trainable ? optimizer->slots_count : 0);
+    int slots = piece->trainable ? optimizer->slots_count : 0;
+
+    return 2 * (1 + slots) + (piece->row_bytes == 0 || sync);
 }
 
 /* The total of all pieces as make_slices lays them out, each multiplied by copies_of. */

@@ -657,6 +657,21 @@ static void the_rows_of_a_reply_are_paid_from_the_budget(void **state)
     assert_int_equal(atomic_load(&lone->budget.used_bytes), used);
 }
 
+/* Each slot has as many bytes as the values, and an update may copy both for a snapshot. */
+static void the_slots_of_rows_are_paid_twice(void **state)
+{
+    struct lone *lone = *state;
+    struct client_job job = { .optimizer = "ftrl", .learning_rate = .5f, .workers = 1 };
+    int64_t used = atomic_load(&lone->budget.used_bytes);
+    int64_t trained = 160 + 64 + 136; /* emb, w, bias, with the gaps that align them */
+
+    lone->budget.limit_bytes = used + 2 * 2 * trained - 1;
+    assert_int_equal(create(&lone->chief, &job).code, STATUS_RESOURCE_EXHAUSTED);
+    lone->budget.limit_bytes++;
+    assert_ok(create(&lone->chief, &job));
+    assert_int_equal(atomic_load(&lone->budget.used_bytes), lone->budget.limit_bytes);
+}
+
 /* The answer to a repeated push has the rows that it asks for, and changes nothing. */
 static void a_push_that_comes_twice_is_applied_once_and_answered_twice(void **state)
 {
@@ -849,6 +864,7 @@ int main(void)
         cmocka_unit_test(a_snapshot_gives_rows_as_they_were),
         LONE_TEST(a_bad_list_of_a_snapshots_rows_is_refused),
         LONE_TEST(the_rows_of_a_reply_are_paid_from_the_budget),
+        LONE_TEST(the_slots_of_rows_are_paid_twice),
         LONE_TEST(a_push_that_comes_twice_is_applied_once_and_answered_twice),
         LONE_TEST(the_client_names_the_variable_of_a_wrong_row),
         cmocka_unit_test(create_refuses_rows_that_cannot_be),
