@@ -54,13 +54,21 @@ void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, 
 {
     *slice = (struct slice){ .id = id, .trainable = trainable, .size_bytes = size_bytes };
     pthread_mutex_init(&slice->lock, NULL);
-    slice->now.parts[0] = values_buffer_create(&slice->spare, size_bytes, data);
+    slice->now.parts[0] = values_buffer_create(&slice->spares[0], size_bytes, data);
 }
 
 void slice_lend(struct slice *slice, int part, void *data)
 {
     assert(part > 0 && slice->now.parts[part] == NULL);
-    slice->now.parts[part] = values_buffer_create(&slice->spare_slot, slice->size_bytes, data);
+    slice->now.parts[part] = values_buffer_create(&slice->spares[part], slice->size_bytes, data);
+}
+
+void slice_lend_spare(struct slice *slice, int part, void *data)
+{
+    _Atomic(struct values_buffer *) *home = &slice->spares[part];
+
+    values_buffer_destroy(
+        atomic_exchange(home, values_buffer_create(home, slice->size_bytes, data)));
 }
 
 void slice_forget_before(struct slice *slice)
@@ -83,12 +91,11 @@ void slice_finish(struct slice *slice)
         struct values_buffer *values = slice->now.parts[part];
         assert(values == NULL || atomic_load(&values->references) == 1);
         values_buffer_destroy(values);
+        values_buffer_destroy(atomic_load(&slice->spares[part]));
     }
     if (slice->table != NULL)
         key_table_finish(slice->table);
     free(slice->table);
-    values_buffer_destroy(atomic_load(&slice->spare));
-    values_buffer_destroy(atomic_load(&slice->spare_slot));
     free(slice->undo.rows);
     free(slice->undo.values);
     pthread_mutex_destroy(&slice->lock);
@@ -144,9 +151,9 @@ static bool is_shared(const struct values_buffer *values) /* can change from fal
 }
 
 /* A replacement for a shared buffer: a spare one, or a new one. */
-static struct values_buffer *another(const struct slice *slice,
-                                     _Atomic(struct values_buffer *) *home)
+static struct values_buffer *another(struct slice *slice, int part)
 {
+    _Atomic(struct values_buffer *) *home = &slice->spares[part];
     struct values_buffer *spare = atomic_exchange(home, NULL);
 
     if (spare == NULL)
@@ -161,7 +168,7 @@ float *slice_writable(struct slice *slice, int part)
     struct values_buffer *old = slice->now.parts[part];
 
     if (is_shared(old)) {
-        struct values_buffer *copy = another(slice, part == 0 ? &slice->spare : &slice->spare_slot);
+        struct values_buffer *copy = another(slice, part);
         memcpy(copy->data, old->data, slice->size_bytes);
         slice->now.parts[part] = copy;
         values_buffer_release(old);
@@ -171,14 +178,13 @@ float *slice_writable(struct slice *slice, int part)
 
 /* A buffer for this part that may be overwritten completely. If the old one is shared, its other
  * holders keep it. */
-static struct values_buffer *renewed(struct slice *slice, int part,
-                                     _Atomic(struct values_buffer *) *home)
+static struct values_buffer *renewed(struct slice *slice, int part)
 {
     struct values_buffer *values = slice->now.parts[part];
 
     if (values != NULL && !is_shared(values))
         return values;
-    slice->now.parts[part] = another(slice, home);
+    slice->now.parts[part] = another(slice, part);
     if (values != NULL)
         values_buffer_release(values);
     return slice->now.parts[part];
@@ -186,7 +192,7 @@ static struct values_buffer *renewed(struct slice *slice, int part,
 
 static void begin_slot(struct slice *slice, int part, float initial)
 {
-    float *elements = renewed(slice, part, &slice->spare_slot)->data;
+    float *elements = renewed(slice, part)->data;
 
     for (size_t i = 0; i < slice->size_bytes / sizeof(float); i++)
         elements[i] = initial;
@@ -200,7 +206,7 @@ void slice_begin(struct slice *slice, const struct optimizer *optimizer, const f
     pthread_mutex_lock(&slice->lock);
     memset(slice->filled, 0, sizeof slice->filled);
     slice_forget_before(slice);
-    renewed(slice, 0, &slice->spare);
+    renewed(slice, 0);
     for (int s = 0; s < OPTIMIZER_SLOTS_MAX; s++) {
         struct values_buffer **slot = &slice->now.parts[1 + s];
         if (s < slots) {
@@ -225,7 +231,7 @@ static void fill_from(struct slice *slice, int part, size_t offset, const struct
     struct values_buffer *old = slice->now.parts[part];
 
     if (is_shared(old)) {
-        struct values_buffer *copy = another(slice, part == 0 ? &slice->spare : &slice->spare_slot);
+        struct values_buffer *copy = another(slice, part);
         memcpy(copy->data, old->data, slice->filled[part]);
         slice->now.parts[part] = copy;
         values_buffer_release(old);
@@ -309,7 +315,7 @@ static void begin_values(struct slice *slice, bool keep_before, struct new_value
     pthread_mutex_lock(&slice->lock);
     slice_forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
     out->old = slice->now.parts[0];
-    out->next = keep_before || is_shared(out->old) ? another(slice, &slice->spare) : out->old;
+    out->next = keep_before || is_shared(out->old) ? another(slice, 0) : out->old;
     out->w = out->old->data;
     if (out->vector == NULL)
         return;

@@ -33,9 +33,9 @@ struct slice;
 
 struct values_buffer {
     _Atomic int references;
-    /* The data are in the block that the ps allocated first. */
+    /* The data are in a block of the ps. */
     bool borrowed;
-    /* The slice's spare slot, where the released buffer waits for reuse. */
+    /* Where the released buffer waits for reuse: the slice's spare of the same part. */
     _Atomic(struct values_buffer *) *home;
     void *data;
 };
@@ -81,9 +81,8 @@ struct slice {
     struct values_buffer *before;   /* the values before the last update; NULL: not kept */
     struct slice_undo undo;         /* the same for an update that changed only some rows */
     size_t filled[SLICE_PARTS_MAX]; /* bytes written since slice_begin */
-    /* Spare buffers of values and of slots, for the next update that finds the current one
-     * shared. */
-    _Atomic(struct values_buffer *) spare, spare_slot;
+    /* A spare buffer of each part, for the next update that finds the current one shared. */
+    _Atomic(struct values_buffer *) spares[SLICE_PARTS_MAX];
 };
 
 /* `data`: size_bytes for the initial values; the caller owns it and keeps it as long as the
@@ -94,6 +93,9 @@ void slice_finish(struct slice *slice); /* call it when nobody holds its values 
 /* Before the first slice_begin: provides memory for the slot `part`, like `data` for the values.
  * Otherwise the slice allocates its own. */
 void slice_lend(struct slice *slice, int part, void *data);
+
+/* While no update runs: provides memory for the first copy of a part. */
+void slice_lend_spare(struct slice *slice, int part, void *data);
 
 /* Does each push update the slice? */
 bool slice_is_pushed(const struct slice *slice);

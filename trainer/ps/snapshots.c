@@ -116,11 +116,12 @@ static void hold_slice(struct slice *slice, bool slots, uint64_t step, struct sl
 /* Takes the snapshot for the owner that holds the ps. */
 static void take_snapshot(struct ps *ps)
 {
-    const struct variables *variables = ps->variables;
+    struct variables *variables = ps->variables;
     struct snapshot_owner *owner = ps->snapshots->held;
     struct slice_state *states = zalloc((size_t)(variables->slices_count + 1) * sizeof *states);
 
     assert(pushes_is_idle(ps));
+    variables_lend_spares(variables);
     for (int i = 0; i < variables->slices_count; i++)
         hold_slice(&variables->slices[i], owner->slots, pushes_step(ps), &states[i]);
     snapshot_drop(ps, &owner->snapshot);

@@ -19,6 +19,8 @@ struct variables {
     size_t rows_largest_bytes; /* of one slice with rows */
     void *block;               /* initial values of all slices */
     void *slots_block;         /* their initial slots; NULL: not needed yet */
+    void *spares_block;        /* [spares_bytes] for copies of rows; NULL: not needed yet */
+    size_t spares_bytes;
     int64_t paid_bytes;        /* from the budget */
     float *sum;                /* for a synchronous step: the size of the largest slice */
     bool keep_before;          /* the values before the last step: see slice.h */
@@ -40,6 +42,9 @@ struct status variables_prepare(struct ps *ps, const struct create_request *requ
 /* With the lock, while no push is applied: begins a generation. */
 void variables_begin(struct ps *ps, const struct create_request *request,
                      const struct training *training);
+/* With the lock, before a snapshot shares the slices: provides memory for the copies that updates
+ * of rows then make. */
+void variables_lend_spares(struct variables *variables);
 struct status variables_check_filled(const struct ps *ps); /* with the lock */
 /* With the lock, once they are initialized. */
 void variables_open(const struct ps *ps);

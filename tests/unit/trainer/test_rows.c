@@ -495,6 +495,60 @@ static void slots_lie_together(void **state)
     }
 }
 
+/* Pushes a gradient of every row. */
+static void push_all_rows(struct ps_client *client)
+{
+    struct batch batch = { 0 };
+    const void *values[VARIABLES];
+
+    for (int v = 0; v < VARIABLES; v++) {
+        values[v] = initial_values[v];
+        batch.rows[v] = (struct row_ids){ batch.ids[v], v == W ? 0 : (size_t)rows_of(v) };
+        for (size_t row = 0; row < batch.rows[v].count; row++)
+            batch.ids[v][row] = (int64_t)row;
+    }
+    compute(&batch, values, 0, 0);
+    assert_ok(client_push(client, batch.gradients, false));
+}
+
+/* Does the buffer lie in the block of copies? */
+static bool is_copy(const struct variables *variables, const struct values_buffer *values)
+{
+    const char *block = variables->spares_block, *data = values->data;
+
+    return data >= block && data < block + variables->spares_bytes;
+}
+
+static void assert_copied(const struct variables *variables, bool copied)
+{
+    int parts = 0;
+
+    for (int i = 0; i < variables->slices_count; i++) {
+        const struct slice *slice = &variables->slices[i];
+        for (int part = 0; part < 3 && slice->trainable && slice->row_bytes > 0; part++, parts++)
+            assert_int_equal(is_copy(variables, slice->now.parts[part]), copied);
+    }
+    assert_int_equal(parts, (10 + 8) * 3); /* the pieces of emb and bias */
+}
+
+/* So that they are on huge pages. */
+static void copies_for_a_snapshot_lie_together(void **state)
+{
+    struct client_job job = { .optimizer = "ftrl", .learning_rate = .5f, .workers = 1 };
+    struct lone *lone = *state;
+    struct client_snapshot snapshot;
+
+    assert_ok(create(&lone->chief, &job));
+    push_all_rows(&lone->chief);
+    assert_null(lone->paying->variables->spares_block);
+    for (int n = 0; n < 3; n++) { /* each snapshot moves them to the other memory */
+        assert_ok(client_snapshot_begin(&lone->chief, true, 1000, &snapshot));
+        push_all_rows(&lone->chief);
+        client_snapshot_end(&snapshot);
+        assert_copied(lone->paying->variables, n % 2 == 0);
+    }
+}
+
 static const struct ticket chief_ticket = { .incarnation = 10, .generation = 1 };
 
 static struct status ask_push(struct lone *lone, struct push_request header, struct bytes payload,
@@ -858,6 +912,7 @@ int main(void)
         cmocka_unit_test(a_step_takes_the_mean_of_the_workers_that_have_a_row),
         cmocka_unit_test(a_push_that_reached_half_of_the_ps_tasks_is_made_again),
         LONE_TEST(slots_lie_together),
+        LONE_TEST(copies_for_a_snapshot_lie_together),
         LONE_TEST(unaligned_gradients_reach_their_rows),
         LONE_TEST(a_push_with_a_bad_list_is_refused),
         LONE_TEST(a_pull_with_a_bad_list_is_refused),

@@ -173,6 +173,50 @@ static void a_snapshot_keeps_its_values_and_slots(void **state)
     slice_finish(&table.slice);
 }
 
+static void hold_and_apply(struct table *table, int t, struct slice_state *snapshot)
+{
+    slice_hold(&table->slice, true, snapshot);
+    apply(table, t, false);
+}
+
+/* Copies for a snapshot take turns with the first memory of the slice, part by part. */
+static void copies_for_snapshots_use_the_lent_memory(void **state)
+{
+    const struct golden *golden = golden_of("ftrl"); /* has two slots */
+    float lent[3][GOLDEN_COUNT], first[3][GOLDEN_COUNT];
+    struct slice_state snapshots[2];
+    struct table table;
+    void *at[3];
+    (void)state;
+
+    table_init(&table, golden);
+    for (int part = 0; part < 3; part++) {
+        at[part] = table.slice.now.parts[part]->data;
+        memcpy(first[part], at[part], sizeof first[part]);
+        slice_lend_spare(&table.slice, part, lent[part]);
+    }
+    hold_and_apply(&table, 0, &snapshots[0]);
+    for (int part = 0; part < 3; part++) {
+        assert_ptr_equal(table.slice.now.parts[part]->data, lent[part]);
+        assert_memory_equal(snapshots[0].parts[part]->data, first[part], sizeof first[part]);
+    }
+    slice_let_go(&snapshots[0]);
+    hold_and_apply(&table, 1, &snapshots[0]);
+    for (int part = 0; part < 3; part++)
+        assert_ptr_equal(table.slice.now.parts[part]->data, at[part]);
+    hold_and_apply(&table, 2, &snapshots[1]); /* a second one meanwhile takes other memory */
+    for (int part = 0; part < 3; part++) {
+        assert_ptr_not_equal(table.slice.now.parts[part]->data, at[part]);
+        assert_ptr_not_equal(table.slice.now.parts[part]->data, lent[part]);
+    }
+    for (int i = 0; i < 2; i++)
+        slice_let_go(&snapshots[i]);
+    for (int i = 0; i < GOLDEN_COUNT; i++)
+        assert_float_equal(((float *)table.slice.now.parts[0]->data)[i], golden->expected[2][i],
+                           2e-6f);
+    slice_finish(&table.slice);
+}
+
 #define LONG_COUNT 6000
 
 /* Rows are updated one run at a time or gathered, by their length. A slice that is updated as a
@@ -282,6 +326,7 @@ int main(void)
         cmocka_unit_test(the_rows_before_an_update_can_be_read_until_the_next),
         cmocka_unit_test(averages_come_over_all_rows),
         cmocka_unit_test(a_snapshot_keeps_its_values_and_slots),
+        cmocka_unit_test(copies_for_snapshots_use_the_lent_memory),
         cmocka_unit_test(rows_of_any_length_get_the_bits_of_a_whole_update),
         cmocka_unit_test(zeros_are_gradients_of_the_other_rows),
         cmocka_unit_test(an_update_of_no_rows_counts),
