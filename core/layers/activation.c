@@ -1,6 +1,7 @@
 /* activation: Keras' activations by name, each emitted as nodes. Source:
  * keras/src/activations/activations.py. */
 #include "layers/classes/classes.h"
+#include "layers/read_layer.h"
 
 struct formula {
     const char *name;

@@ -1,5 +1,5 @@
 /* axes: the arguments of a layer that name dimensions of its input. */
-#include "layers/layer.h"
+#include "layers/sizes.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,8 @@
 
 #include "graph/gradient.h"
 #include "layers/classes/preprocessing.h"
+#include "layers/classes/spectral.h"
+#include "layers/layer_variable.h"
 #include "layers/metrics/ranking.h"
 
 struct layer_context layer_context_init(const struct layers_model *model, enum layers_mode mode,

@@ -9,6 +9,7 @@
  */
 #include "layers/functional.h"
 #include "layers/classes/classes.h"
+#include "layers/read_layer.h"
 
 /* ---- the calls ---- */
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "layers/classes/classes.h"
+#include "layers/read_layer.h"
 
 /* Limit of the layers in one list argument. */
 #define INNER_LAYERS_MAX 64

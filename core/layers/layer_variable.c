@@ -1,6 +1,9 @@
 /* layer_variable: the variables of layers, and tables that are read by rows or by keys. */
+#include "layers/layer_variable.h"
+
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
+#include "layers/classes/spectral.h"
 
 /* Finds the variable of an earlier call of the layer; NULL: none. */
 static struct layers_variable *find_variable(const struct layers_graph *graph,

@@ -1,5 +1,5 @@
 /* sizes: shapes of which some dimensions are known only when the graph runs, and checks of them. */
-#include "layers/layer.h"
+#include "layers/sizes.h"
 
 /* A row of two dimensions whose size is open is most often a sequence that was flattened. */
 static void refuse_open(struct layer_context *context, const struct layer *layer,

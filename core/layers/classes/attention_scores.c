@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "layers/sizes.h"
+
 struct endpoint scores_mask_and(struct builder *b, struct endpoint x, struct endpoint y)
 {
     if (x.node == NULL || y.node == NULL)

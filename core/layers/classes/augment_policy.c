@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "layers/classes/augment.h"
+#include "layers/read_layer.h"
 
 #define COUNT_MAX 32 /* limit of the operations in a row, and of the chains */
 

@@ -1,5 +1,7 @@
 #include "layers/classes/classes.h"
 
+#include "layers/read_layer.h"
+
 /* docs/adding.md explains how to add a class. */
 static const struct layer_class *const classes[] = {
     &layer_input,

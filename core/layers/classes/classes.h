@@ -6,6 +6,8 @@
 #define LAYERS_CLASSES_CLASSES_H
 
 #include "layers/layer.h"
+#include "layers/layer_variable.h"
+#include "layers/sizes.h"
 
 /* Define the row of a class with one input, and of a class with a list of inputs. */
 #define LAYER_CLASS(noun, class_name, class_args, function) \

@@ -4,7 +4,7 @@
 #ifndef LAYERS_CLASSES_EMBEDDING_H
 #define LAYERS_CLASSES_EMBEDDING_H
 
-#include "layers/layer.h"
+#include "layers/layer_variable.h"
 
 /* The argument mask_zero: which ids are not 0, the id of padding. */
 struct endpoint embedding_mask(struct layer_context *context, const struct layer *layer,

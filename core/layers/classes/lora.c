@@ -7,6 +7,7 @@
  * keras/src/layers/convolutional/base_conv.py
  */
 #include "layers/classes/classes.h"
+#include "layers/classes/spectral.h"
 
 bool layer_has_lora(const struct layer *layer)
 {

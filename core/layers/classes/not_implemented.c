@@ -1,5 +1,6 @@
 /* not_implemented: layers of Keras that pstrain does not support. */
 #include "layers/layer.h"
+#include "layers/read_layer.h"
 
 /* Unsupported layers, and the reason for each. */
 static const struct {

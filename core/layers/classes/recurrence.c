@@ -4,6 +4,7 @@
  */
 #include "graph/while_loop.h"
 #include "layers/classes/recurrent.h"
+#include "layers/sizes.h"
 
 /* The input and output of one step, without the states. */
 struct recurrent_step {

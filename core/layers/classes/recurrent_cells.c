@@ -1,5 +1,7 @@
 /* recurrent_cells: SimpleRNN, LSTM and GRU. Source: keras/src/layers/rnn/. */
 #include "layers/classes/recurrent.h"
+#include "layers/layer_variable.h"
+#include "layers/sizes.h"
 
 static struct endpoint binary(struct layer_context *context, const char *op, struct endpoint x,
                               struct endpoint y)

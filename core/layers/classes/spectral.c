@@ -2,6 +2,8 @@
  * largest singular value. Each training step first replaces the kernel by the quotient, and
  * computes the gradient there. The ps does the same before it applies the gradient. Source:
  * keras/src/layers/normalization/spectral_normalization.py */
+#include "layers/classes/spectral.h"
+
 #include "layers/classes/classes.h"
 #include "tensor/spectral.h"
 

@@ -5,6 +5,7 @@
 
 #include "layers/classes/preprocessing.h"
 #include "layers/serving/inputs.h"
+#include "layers/sizes.h"
 
 /* ---- one column ---- */
 

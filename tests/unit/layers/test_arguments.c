@@ -15,6 +15,7 @@
 
 #include "graph/graph_proto.h"
 #include "layers/classes/classes.h"
+#include "layers/read_layer.h"
 
 #define PAIRS_MAX 2000 /* of a class and an argument */
 
