@@ -111,6 +111,11 @@ def array():
     rows.add("InvertPermutation", [i32(2, 0, 1)])
     rows.add("InvertPermutation", [i32(2, 2, 1)])
     rows.add("InvertPermutation", [i32(3, 2, 1)])
+    for axes in ([[0]], 0, np.zeros((0, 1))):
+        rows.add("ReverseV2", [f32(1, 2, 3), np.array(axes, np.int32)])
+    rows.add("ReverseV2", [np.float32(3), i32(0)])
+    for axis, shapes in ((1, ([2, 3], [100, 4])), (0, ([2, 3], [2, -3])), (1, ([2, 3], [2, -3])), (-1, ([-2, 3], [-2, 4]))):
+        rows.add("ConcatOffset", [np.int32(axis), [np.array(shape, np.int32) for shape in shapes]], text=False)
     rows.write()
 
 

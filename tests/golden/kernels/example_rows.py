@@ -33,6 +33,7 @@ def example():
     for default, shape in [(np.zeros(0, np.int64), [2]), (none, [3]), (f32(0), [-1]), (f32(0), [-1, 2]), (none, [-1])]:
         rows.add("ParseExampleV2", [tf.constant([a, b]), keys, keys, np.array([b"x"]), keys, [default]], num_sparse=0,
                  dense_shapes=[shape], sparse_types=[], ragged_value_types=[], ragged_split_types=[])
+    rows.add("ParseSingleExample", [tf.constant([a]), [f32(8, 9), np.int64(5)]], num_sparse=0, sparse_keys=[], dense_keys=["x", "n"], sparse_types=[], **dense)
     rows.write()
 
 

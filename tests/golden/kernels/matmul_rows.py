@@ -101,6 +101,8 @@ def matmul():
     rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(2, 4), np.array([1, 2], np.int64)])
     rows.add("SparseSoftmaxCrossEntropyWithLogits", [floats(2, 4), i32(0)])
     rows.add("SparseSoftmaxCrossEntropyWithLogits", [np.zeros((3, 4), np.float32), i32(0, 4, 1)])
+    for x, y in (((3, 1, 2, 3), (3, 2, 3, 2)), ((2, 3), (2, 3, 2)), ((2, 2, 3), (1, 3, 2)), ((3,), (3,)), ((0, 2, 3), (2, 3, 2))):
+        rows.add("BatchMatMul", [floats(*x), floats(*y)], text=False)
     rows.write()
 
 

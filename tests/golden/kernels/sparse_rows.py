@@ -182,6 +182,12 @@ def sparse_math():
     arithmetic_edges(rows)
     parts(rows)
     distances(rows)
+    a = [i64([[0, 0], [2, 3]]), np.float32([1, 5]), i64([3, 4])]
+    outside = [i64([[0, 0], [3, 1]]), np.float32([1, 5]), i64([3, 4])]
+    rows.add("SparseSparseMaximum", a + outside, text=False)
+    rows.add("SparseSparseMinimum", outside + a, text=False)
+    for dense in (np.float32(-0.0), np.float32([1, 0, 2, 3]), np.int32([1, 2, 0, 3]), np.float64([np.nan, 1, 2, 3])):
+        rows.add("SparseDenseCwiseDiv", [a[0], a[1].astype(dense.dtype), a[2], dense], text=False)
     rows.write()
 
 

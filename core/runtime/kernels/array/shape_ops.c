@@ -335,8 +335,14 @@ static struct status concat_offset_compute(struct kernel_context *k)
                                 "input %d should contain %lld elements, but got %lld", i,
                                 (long long)first->size, (long long)shape->size);
         TRY(kernel_output(k, i - 1, &shape->shape, &out));
-        for (int64_t d = 0; d < shape->size; d++)
+        for (int64_t d = 0; d < shape->size; d++) {
+            if (d != axis && tensor_index(shape, d) != tensor_index(first, d))
+                return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                    "All dimensions except %d must match. Input %d has shape [%s] "
+                                    "and doesn't match input 0 with shape [%s].",
+                                    axis, i - 1, vector_text(k, shape), vector_text(k, first));
             tensor_set_index(out, d, d == axis ? at : 0);
+        }
         at = (int64_t)((uint64_t)at + (uint64_t)tensor_index(shape, axis));
     }
     return status_ok();

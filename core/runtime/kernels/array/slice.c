@@ -127,6 +127,11 @@ static struct status reverse_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0), *axes = kernel_input(k, 1);
     int rank = x->shape.rank;
     struct slice_plan plan = { 0 };
+    if (rank == 0) /* whatever the axes */
+        return put_reversed(k, &plan);
+    if (axes->shape.rank != 1)
+        return status_error(STATUS_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d",
+                            axes->shape.rank);
     for (int64_t i = 0; i < axes->size; i++) {
         int64_t given = tensor_index(axes, i), axis = given < 0 ? given + rank : given;
         if (axis < 0 || axis >= rank)

@@ -246,6 +246,21 @@ static struct status batch_matmul_compute(struct kernel_context *k)
     return batch_products(k, kernel_input(k, 0), kernel_input(k, 1));
 }
 
+/* The first version does not broadcast. */
+static struct status batch_matmul_v1_compute(struct kernel_context *k)
+{
+    const struct shape *x = &kernel_input(k, 0)->shape, *y = &kernel_input(k, 1)->shape;
+
+    if (x->rank != y->rank)
+        return matmul_rank_error(x, y);
+    for (int d = 0; d < x->rank - 2; d++)
+        if (x->dims[d] != y->dims[d])
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "In[0].dim(%d) and In[1].dim(%d) must be the same: %s vs %s", d, d,
+                                shape_text(x), shape_text(y));
+    return batch_matmul_compute(k);
+}
+
 /* A copy of int8 or uint8 as int32 or bfloat16; both have room for these numbers. */
 static struct status widen(struct kernel_context *k, const struct tensor *x, enum dtype to,
                            struct tensor *out)
@@ -293,8 +308,8 @@ static struct status batch_matmul_v3_compute(struct kernel_context *k)
 static const struct kernel rows[] = {
     { "MatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare, .compute = matmul_compute,
       .costly = true },
-    { "BatchMatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare, .compute = batch_matmul_compute,
-      .costly = true },
+    { "BatchMatMul", DTYPES_MATMUL, "T", .prepare = matmul_prepare,
+      .compute = batch_matmul_v1_compute, .costly = true },
     { "BatchMatMulV3", DTYPES_MATMUL | DTYPES(DT_INT16), "Tout", .prepare = types_prepare,
       .compute = batch_matmul_v3_compute, .costly = true },
     { "BatchMatMulV2", DTYPES_MATMUL | DTYPES(DT_INT16), "T", .prepare = matmul_prepare,

@@ -150,6 +150,10 @@ static struct status parse_compute(struct kernel_context *k)
 {
     const struct parse_state *state = kernel_state(k);
     struct example_spec *spec;
+    if (state->form == FORM_SINGLE && kernel_input(k, 0)->shape.rank != 0)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Expected serialized to be a scalar, got shape: %s",
+                            shape_text(&kernel_input(k, 0)->shape));
     if (state->spec != NULL)
         return parse_with(k, state, state->spec);
     TRY(spec_of_run(k, state, &spec));

@@ -214,6 +214,8 @@ static struct status extreme(struct kernel_context *k, enum combine combine)
     int64_t count = 0;
 
     TRY(read_pair(k, &a, &b));
+    TRY(sparse_input_check_bounds(&a));
+    TRY(sparse_input_check_bounds(&b));
     for (struct merge m = { &a, &b, 0, 0, 0, 0 }; merge_next(&m);)
         count++;
     struct shape matrix = shape_of(count, a.rank), vector = shape_of(count);
@@ -331,50 +333,48 @@ static int64_t broadcast_place(const struct sparse_input *sparse, int64_t i,
     return place;
 }
 
-#define DIVIDE_FLOAT(name, T, W)                           \
-    static bool divide_##name(void *value, const void *by) \
+/* None of the numbers is divided by 0: has_zero has looked. */
+#define DIVIDE(name, T, W)                                 \
+    static void divide_##name(void *value, const void *by) \
     {                                                      \
-        *(T *)value /= *(const T *)by;                     \
-        return true;                                       \
+        *(T *)value = (T)(*(T *)value / *(const T *)by);   \
     }
 /* The negative of the lowest number wraps. */
-#define DIVIDE_SIGNED(name, T, W)                               \
-    static bool divide_##name(void *value, const void *by)      \
-    {                                                           \
-        T x = *(T *)value, y = *(const T *)by;                  \
-        if (y != 0)                                             \
-            *(T *)value = (T)(y == -1 ? (T)(0 - (W)x) : x / y); \
-        return y != 0;                                          \
+#define DIVIDE_SIGNED(name, T, W)                           \
+    static void divide_##name(void *value, const void *by)  \
+    {                                                       \
+        T x = *(T *)value, y = *(const T *)by;              \
+        *(T *)value = (T)(y == -1 ? (T)(0 - (W)x) : x / y); \
     }
-#define DIVIDE_UNSIGNED(name, T, W)                        \
-    static bool divide_##name(void *value, const void *by) \
-    {                                                      \
-        T y = *(const T *)by;                              \
-        if (y != 0)                                        \
-            *(T *)value = (T)(*(T *)value / y);            \
-        return y != 0;                                     \
-    }
-FLOAT_TYPES(DIVIDE_FLOAT)
+FLOAT_TYPES(DIVIDE)
 SIGNED_TYPES(DIVIDE_SIGNED)
-UNSIGNED_TYPES(DIVIDE_UNSIGNED)
+UNSIGNED_TYPES(DIVIDE)
 
-typedef bool divide_number(void *value, const void *by);
+typedef void divide_number(void *value, const void *by);
 static divide_number *const divides[DTYPE_COUNT] = { ROWS_REAL(divide) };
 
-static struct status divide(enum dtype dtype, void *value, const void *by)
+static void divide(enum dtype dtype, void *value, const void *by)
 {
     float x, y;
 
-    if (dtype_is_half(dtype)) {
-        half_block_load(dtype, value, &x, 1);
-        half_block_load(dtype, by, &y, 1);
-        x /= y;
-        half_block_store(dtype, &x, value, 1);
-        return status_ok();
+    if (!dtype_is_half(dtype)) {
+        divides[dtype](value, by);
+        return;
     }
-    if (divides[dtype](value, by))
-        return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT, "Integer division by zero");
+    half_block_load(dtype, value, &x, 1);
+    half_block_load(dtype, by, &y, 1);
+    x /= y;
+    half_block_store(dtype, &x, value, 1);
+}
+
+static bool has_zero(const struct tensor *x)
+{
+    bool is_floating = dtype_is_floating(x->dtype);
+
+    for (int64_t i = 0; i < x->size; i++)
+        if (is_floating ? floating_element(x, i) == 0 : tensor_index(x, i) == 0)
+            return true;
+    return false;
 }
 
 enum with_dense { DENSE_ADD, DENSE_MULTIPLY, DENSE_DIVIDE };
@@ -388,13 +388,16 @@ static struct status with_dense(struct kernel_context *k, enum with_dense operat
     TRY(sparse_input_read(k, 0, 1, 2, &sparse));
     TRY(check_broadcast(&sparse, dense));
     TRY(sparse_input_check_bounds(&sparse));
+    if (operation == DENSE_DIVIDE && has_zero(dense))
+        return status_error(STATUS_INVALID_ARGUMENT, "SparseDenseCwiseDiv cannot divide by zero,"
+                                                     "but input dense tensor contains zero ");
     TRY(kernel_output(k, 0, &sparse.values->shape, &out));
     if (out->size > 0)
         memcpy(out->data, sparse.values->data, tensor_bytes(out));
     for (int64_t i = 0; i < sparse.count; i++) {
         const void *other = value_at(dense, broadcast_place(&sparse, i, &dense->shape));
         if (operation == DENSE_DIVIDE)
-            TRY(divide(out->dtype, place_at(out, i), other));
+            divide(out->dtype, place_at(out, i), other);
         else
             combine_elements(operation == DENSE_ADD ? COMBINE_ADD : COMBINE_MULTIPLY, out->dtype,
                              other, place_at(out, i), 1);
