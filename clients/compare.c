@@ -28,7 +28,7 @@ static bool is_close(const struct comparison *in, double expected, double got)
     return fabs(got - expected) <= in->tolerance->atol + in->tolerance->rtol * fabs(expected);
 }
 
-/* ---- Tensors. ---- */
+/* ---- tensors ---- */
 
 /* Element i of a floating tensor; of a complex one, the real parts are 2i and the others 2i + 1. */
 static double number_at(const struct tensor *tensor, int64_t i)
@@ -155,7 +155,7 @@ static struct status compare_predict(const struct comparison *in, struct bytes e
     return status_ok();
 }
 
-/* ---- Classes and values. ---- */
+/* ---- classes and values ---- */
 
 static void compare_rows(const struct comparison *in, const struct client_classes *expected,
                          const struct client_classes *got, int row)
@@ -204,7 +204,7 @@ static struct status compare_values(const struct comparison *in, struct bytes ex
     return status_ok();
 }
 
-/* ---- MultiInference: a list of results, each of one of the two kinds above. ---- */
+/* ---- MultiInference: a list of results, each of one of the two kinds above ---- */
 
 enum { MULTI_RESULT = 1, RESULT_CLASSES = 2, RESULT_VALUES = 3, RESPONSE_RESULT = 1 };
 

@@ -60,7 +60,7 @@ static void stop(struct replay *replay, struct status status)
         replay->status = status_keep(replay->failures, status);
 }
 
-/* ---- Progress. ---- */
+/* ---- progress ---- */
 
 static void draw(struct replay *replay, bool last)
 {
@@ -83,7 +83,7 @@ static void draw(struct replay *replay, bool last)
     fflush(stderr);
 }
 
-/* ---- Answers. ---- */
+/* ---- answers ---- */
 
 static void show(struct replay *replay, const struct replay_slot *slot, struct bytes text)
 {
@@ -171,7 +171,7 @@ static void on_reply(void *context, struct status status, struct message *reply)
     wake_pump(replay);
 }
 
-/* ---- Requests. ---- */
+/* ---- requests ---- */
 
 /* Reads the next record that has a request. */
 static struct status read_request(struct replay *replay, struct replay_slot *slot, bool *found)
@@ -285,7 +285,7 @@ static void run_slots(struct replay *replay)
     free(replay->slots);
 }
 
-/* ---- The whole. ---- */
+/* ---- the whole ---- */
 
 static struct status connect_and_run(struct replay *replay, const char *server)
 {

@@ -24,7 +24,7 @@ void server_print_start_failure(struct status status)
            status.message);
 }
 
-/* ---- What the flags say. ---- */
+/* ---- what the flags say ---- */
 
 static const char **split_tags(const char *text, struct arena *arena, int *count)
 {
@@ -111,7 +111,7 @@ static struct status create_loops(struct server *server)
     return serving_loops_create(&server->loops, &serving, count);
 }
 
-/* ---- The models. ---- */
+/* ---- the models ---- */
 
 void server_models_changed(void *context)
 {
@@ -226,7 +226,7 @@ static bool start_models(struct server *server)
     return status_is_ok(status);
 }
 
-/* ---- Running. ---- */
+/* ---- running ---- */
 
 static void sweep(void *context)
 {

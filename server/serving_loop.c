@@ -10,7 +10,7 @@
 /* A request wakes the loop at once on the processor where the pool runs. */
 #define LOOP_SLICE_NS 1000000
 
-/* ---- A loop's parts. ---- */
+/* ---- a loop's parts ---- */
 
 /* A round that polls again (round.c) has not told libmicrohttpd of its new connections yet. */
 static void publish_load(struct serving_loop *serving)
@@ -62,7 +62,7 @@ struct status serving_loop_create(const struct serving_options *options, int ind
     return status_ok();
 }
 
-/* ---- Its thread. ---- */
+/* ---- its thread ---- */
 
 struct status serving_loop_run(struct serving_loop *serving)
 {
@@ -106,7 +106,7 @@ struct status serving_loop_join(struct serving_loop *serving)
     return serving->failure;
 }
 
-/* ---- Connections. ---- */
+/* ---- connections ---- */
 
 void serving_loop_take(struct serving_loop *serving, const struct serving_connection *connection)
 {
@@ -126,7 +126,7 @@ int serving_loop_load(const struct serving_loop *serving, enum serving_protocol 
     return open + (int)(serving->dealt[protocol] - taken);
 }
 
-/* ---- Notifications from other threads. ---- */
+/* ---- notifications from other threads ---- */
 
 static void on_changed(struct loop_task *task)
 {
@@ -180,7 +180,7 @@ void serving_loop_post_drain(struct serving_loop *serving, struct loop *main,
     loop_post(serving->context.loop, &serving->drain);
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 void serving_loop_end_calls(struct serving_loop *serving)
 {

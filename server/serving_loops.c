@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/container.h"
 
-/* ---- Making and running them. ---- */
+/* ---- making and running them ---- */
 
 struct status serving_loops_create(struct serving_loops *loops,
                                    const struct serving_options *options, int count)
@@ -50,7 +50,7 @@ void serving_loops_changed(struct serving_loops *loops)
         serving_loop_post_changed(loops->items[i]);
 }
 
-/* ---- Connections. ---- */
+/* ---- connections ---- */
 
 /* A connection on its way to a loop. */
 struct connection_handoff {
@@ -126,7 +126,7 @@ void serving_loops_accept_either(void *context, int fd, enum listener_protocol p
         serving_loops_accept_grpc(context, fd);
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 static void on_drained(void *context)
 {

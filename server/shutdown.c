@@ -16,7 +16,7 @@
 
 #define FINISH_SECONDS 30 /* for runs and loads that were told to end at once */
 
-/* ---- Requests in flight. ---- */
+/* ---- requests in flight ---- */
 
 /* Called when the last request in flight has been answered. */
 static void on_drained(void *context)
@@ -64,7 +64,7 @@ static void begin_grace(struct server *server)
     server_models_changed(server);
 }
 
-/* ---- Signals. ---- */
+/* ---- signals ---- */
 
 /* The signal handler writes to it; below 0: no loop will read it yet. A signalfd would not do:
  * libraries start threads before main, and a signal that one of them does not block ends the
@@ -143,7 +143,7 @@ struct status server_watch_signals(struct server *server)
     return loop_watch(server_loop(server), signal_fd, EPOLLIN, on_signal, server, &server->signals);
 }
 
-/* ---- The parts of the server. ---- */
+/* ---- the parts of the server ---- */
 
 /* Ends the process if a kernel or a load never checks whether to stop: threads cannot be killed. */
 static void end_anyway(int number)

@@ -45,7 +45,7 @@ static uint64_t mix_pair(uint64_t u, uint64_t v, uint64_t multiplier)
     return shift_mix((v ^ a) * multiplier) * multiplier;
 }
 
-/* ---- Fingerprint64, by size. ---- */
+/* ---- Fingerprint64, by size ---- */
 
 static uint64_t hash_up_to_16(const char *s, size_t size)
 {
@@ -165,7 +165,7 @@ uint64_t fingerprint_cat64(uint64_t a, uint64_t b)
     return shift_mix(shift_mix(result) * multiplier);
 }
 
-/* ---- SipHash-2-4. ---- */
+/* ---- SipHash-2-4 ---- */
 
 static uint64_t rotate_left(uint64_t value, int by)
 {
@@ -217,7 +217,7 @@ uint64_t siphash64(const uint64_t key[2], struct bytes text)
     return v.a ^ v.b ^ v.c ^ v.d;
 }
 
-/* ---- MurmurHash64A. ---- */
+/* ---- MurmurHash64A ---- */
 
 uint64_t murmur64(struct bytes text)
 {
@@ -236,7 +236,7 @@ uint64_t murmur64(struct bytes text)
     return shift_mix(shift_mix(hash) * multiplier);
 }
 
-/* ---- A secret. ---- */
+/* ---- a secret ---- */
 
 /* The kernel gives each process 16 random bytes. */
 void fingerprint_secret(uint64_t key[2])

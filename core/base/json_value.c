@@ -104,7 +104,7 @@ struct status json_value_read_strict(struct bytes json, struct arena *arena,
     return read_json(json, JSON_REJECT_DUPLICATES, arena, out);
 }
 
-/* ---- Python's words for numbers, which are not JSON. ---- */
+/* ---- Python's words for numbers, which are not JSON ---- */
 
 /* jansson reads a text in place of each word. Only a text of the same length keeps the columns in
  * errors; NaN has none. */

@@ -242,7 +242,7 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
     return value;
 }
 
-/* ---- Tables that are read by rows. ---- */
+/* ---- tables that are read by rows ---- */
 
 static struct row_lookup *add_lookup(struct layer_context *context)
 {
@@ -311,7 +311,7 @@ struct endpoint layer_rows(struct layer_context *context, const struct layer *la
     return layer_gather(context, layer_table(context, layer, name, shape, ids));
 }
 
-/* ---- Hash tables. ---- */
+/* ---- hash tables ---- */
 
 /* A variable of a served table, whose length is known at export. */
 static struct endpoint served_variable(struct layer_context *context, const struct layer *layer,

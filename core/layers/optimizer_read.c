@@ -293,7 +293,7 @@ static struct status read_loss_scale_optimizer(const struct json_value *config, 
     return status_ok();
 }
 
-/* ---- Any optimizer ---- */
+/* ---- any optimizer ---- */
 
 struct status optimizer_read(const struct json_value *value, struct arena *arena,
                              struct layers_training *out)

@@ -23,7 +23,7 @@ struct client_call;
 struct channel;
 struct shared_loop;
 
-/* ---- The definition of a service. ---- */
+/* ---- the definition of a service ---- */
 
 /* Runs in the thread that received the request. Takes the request, and releases it
  * (message_release) before or after the reply. */
@@ -61,7 +61,7 @@ struct metadata {
 /* The prefix of a shared secret in the header `authorization`. */
 #define RPC_TOKEN_SCHEME "Bearer "
 
-/* ---- The server's side of a call. ---- */
+/* ---- the server's side of a call ---- */
 
 /* takes *reply; drops it if the call was cancelled */
 void call_reply(struct call *call, struct message *reply);
@@ -103,7 +103,7 @@ const char *call_metadata(const struct call *call, const char *name);
 /* Sent with the end of the call, as a trailer. Copied. Before the reply. */
 void call_add_metadata(struct call *call, const char *name, const char *value);
 
-/* ---- The client's side of a call. ---- */
+/* ---- the client's side of a call ---- */
 
 /* The status' text is valid during the call only. The function moves the parts that it keeps out of
  * *reply (message_move); the rest is released. */
@@ -143,7 +143,9 @@ struct clock *channel_clock(const struct channel *channel);
 /* Call it after the last client_call_release; accepts NULL. */
 void channel_close(struct channel *channel);
 
-/* ---- The implementation of a kind of channel. Embed these structs as the first member. ---- */
+/* ---- the implementation of a kind of channel ---- */
+
+/* A kind of channel embeds these structs as the first members of its own. */
 
 struct channel_type {
     struct client_call *(*begin)(struct channel *channel, const char *path, struct message *request,

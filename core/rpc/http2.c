@@ -40,7 +40,7 @@ void http2_enter(struct http2 *http2, enum http2_state state)
     http2->state = state_next(allowed, http2->state, state);
 }
 
-/* ---- Memory of a connection, its streams and their headers. ---- */
+/* ---- memory of a connection, its streams and their headers ---- */
 
 #define CONNECTION_BYTES ((size_t)32 << 10) /* the session, its header tables, small output */
 #define STREAM_BYTES     ((size_t)2 << 10)  /* nghttp2's stream and the side's call */
@@ -92,7 +92,7 @@ void http2_let_go_for(struct http2_stream *stream, size_t bytes)
     let_go(stream->http2, bytes);
 }
 
-/* ---- Life and end. ---- */
+/* ---- life and end ---- */
 
 void http2_defer(struct http2 *http2)
 {
@@ -208,7 +208,7 @@ void http2_destroy(struct http2 *http2)
     free(http2);
 }
 
-/* ---- The beginning. ---- */
+/* ---- the beginning ---- */
 
 static void advance_handshake(struct http2 *http2)
 {
@@ -370,7 +370,7 @@ int64_t http2_round_trip_ns(const struct http2 *http2)
     return http2->round_trip_ns;
 }
 
-/* ---- Streams. ---- */
+/* ---- streams ---- */
 
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream)
 {

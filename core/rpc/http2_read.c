@@ -104,7 +104,7 @@ static void feed_stream(struct http2_stream *stream, const char *data, size_t si
     }
 }
 
-/* ---- nghttp2's callbacks. ---- */
+/* ---- nghttp2's callbacks ---- */
 
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, void *context)
 {
@@ -302,7 +302,7 @@ void http2_set_read_callbacks(nghttp2_session_callbacks *callbacks)
     nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks, on_invalid_frame);
 }
 
-/* ---- The socket. ---- */
+/* ---- the socket ---- */
 
 /* Looks for the version of HTTP/1 in the first line, of which a client may send a few bytes at a
  * time. The line may have any length: the time for the handshake limits how long it takes. */

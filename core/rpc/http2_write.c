@@ -10,7 +10,7 @@
 #define WRITE_QUEUE_HIGH ((size_t)1 << 20)
 #define FRAME_ROOM       ((16 << 10) + 64)
 
-/* ---- What is sent on a stream. ---- */
+/* ---- what is sent on a stream ---- */
 
 static void take_from_queue(struct http2_stream *stream, size_t size)
 {
@@ -238,7 +238,7 @@ void http2_detach_frame(struct http2 *http2, struct grpc_frame *message)
     write_queue_detach(&http2->write_queue, message);
 }
 
-/* ---- The socket. ---- */
+/* ---- the socket ---- */
 
 static void fill(struct http2 *http2)
 {

@@ -62,7 +62,7 @@ void remote_call_acquire(struct remote_call *call)
     atomic_fetch_add_explicit(&call->references, 1, memory_order_relaxed);
 }
 
-/* ---- Lists. ---- */
+/* ---- lists ---- */
 
 static void add_call(struct remote *remote, struct remote_call *call)
 {
@@ -100,7 +100,7 @@ void remote_call_wait(struct remote_call *call)
     remote_want(remote);
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 /* The caller gets the memory of the request back before `done` is called. */
 static void release_request(struct remote_call *call)
@@ -153,7 +153,7 @@ static void on_deadline(void *context)
                            NULL);
 }
 
-/* ---- The request. ---- */
+/* ---- the request ---- */
 
 static int fill_headers(const struct remote_call *call, char timeout[GRPC_TIMEOUT_MAX],
                         struct http2_header *out)
@@ -291,7 +291,7 @@ static void cancel_posted(struct loop_task *task)
     remote_call_drop(call);
 }
 
-/* ---- From any thread. ---- */
+/* ---- from any thread ---- */
 
 struct client_call *remote_begin(struct channel *channel, const char *path, struct message *request,
                                  const struct call_options *options, reply_function *done,

@@ -100,7 +100,7 @@ static void attempt_failed(struct remote *remote, enum remote_trouble trouble, c
     remote_fail_waiting(remote);
 }
 
-/* ---- HTTP/2 over a connected socket. ---- */
+/* ---- HTTP/2 over a connected socket ---- */
 
 static struct status make_transport(struct remote *remote, int fd, struct transport **out)
 {
@@ -233,7 +233,7 @@ void remote_connection_lost(struct remote_connection *connection, struct status 
     free_connection(connection);
 }
 
-/* ---- A socket. ---- */
+/* ---- a socket ---- */
 
 static void next_address(struct remote *remote);
 

@@ -13,7 +13,7 @@ static struct remote_call *of_stream(struct http2_stream *stream)
     return (struct remote_call *)stream;
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 /* The status in the trailers, or the lack of one. */
 static struct status outcome(const struct remote_call *call)
@@ -109,7 +109,7 @@ static void closed(struct http2_stream *stream, uint32_t error)
     remote_call_drop(call);
 }
 
-/* ---- The reply. ---- */
+/* ---- the reply ---- */
 
 static bool is(struct bytes name, const char *text)
 {

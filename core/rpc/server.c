@@ -75,7 +75,7 @@ void rpc_server_add(struct rpc_server *server, const struct service *service, vo
     }
 }
 
-/* ---- Connections. ---- */
+/* ---- connections ---- */
 
 static void check_drained(struct rpc_server *server)
 {
@@ -185,7 +185,7 @@ int rpc_server_connections(const struct rpc_server *server)
     return server->connections_count;
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 static void go_away(struct rpc_server *server, bool at_once)
 {

@@ -118,7 +118,7 @@ static void tell_cancelled(struct server_call *call)
     server_call_sent(call);
 }
 
-/* ---- Running the method. ---- */
+/* ---- running the method ---- */
 
 static void on_deadline(void *context)
 {
@@ -189,7 +189,7 @@ static bool is_stream(const struct server_call *call)
     return call->entry != NULL && call->entry->method->kind == METHOD_STREAM;
 }
 
-/* ---- The request's headers. ---- */
+/* ---- the request's headers ---- */
 
 static struct server_call *take(struct rpc_server *server)
 {
@@ -345,7 +345,7 @@ static void headers(struct http2_stream *stream)
         server_call_enter(call, CALL_AWAITS_MESSAGE);
 }
 
-/* ---- Its messages. ---- */
+/* ---- its messages ---- */
 
 static bool has_room(struct server_call *call)
 {

@@ -17,7 +17,7 @@ static struct server_call *of_call(const struct call *call)
     return CONTAINER_OF(call, struct server_call, call);
 }
 
-/* ---- Headers and trailers. ---- */
+/* ---- headers and trailers ---- */
 
 static const struct http2_header ok_headers[] = {
     HTTP2_CONSTANT(":status", "200"),
@@ -142,7 +142,7 @@ void server_call_end(struct server_call *call, struct status status, struct mess
     server_call_detach(call);
 }
 
-/* ---- Replies of the method. ---- */
+/* ---- replies of the method ---- */
 
 /* In the loop's thread. Drops the method's reference. */
 static void finish_here(struct server_call *call, struct status status, struct message *reply)
@@ -201,7 +201,7 @@ static void when_cancelled(struct call *of, void (*cancelled)(void *, struct cal
         cancelled(context, of);
 }
 
-/* ---- Several replies. ---- */
+/* ---- several replies ---- */
 
 struct sending {
     struct loop_task task;
@@ -273,7 +273,7 @@ static void when_ready(struct call *of, void (*ready)(void *, struct call *), vo
         ready(context, of);
 }
 
-/* ---- The rest. ---- */
+/* ---- the rest ---- */
 
 static void receive(struct call *of, received_function *received, void *context)
 {

@@ -36,7 +36,7 @@ struct tls_transport {
     char trouble[192];
 };
 
-/* ---- GnuTLS's side. ---- */
+/* ---- GnuTLS's side ---- */
 
 static bool later(int error)
 {
@@ -111,7 +111,7 @@ static void forget_received(struct tls_transport *connection)
     connection->received_at = connection->received_end = 0;
 }
 
-/* ---- The connection's side. ---- */
+/* ---- the connection's side ---- */
 
 static struct tls_transport *tls_of(const struct transport *transport)
 {
@@ -312,7 +312,7 @@ static void tls_close(struct transport *transport)
     free(connection);
 }
 
-/* ---- Making one. ---- */
+/* ---- making one ---- */
 
 static bool is_address(const char *host)
 {

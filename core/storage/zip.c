@@ -54,7 +54,7 @@ static struct status get(const struct file_reader *file, uint64_t offset, void *
     return file_reader_get(file, offset, out, size);
 }
 
-/* ---- The directory. ---- */
+/* ---- the directory ---- */
 
 /* In a large archive, a second end record precedes the first one and has 64-bit numbers. */
 static struct status read_end64(const struct file_reader *file, uint64_t end,
@@ -211,7 +211,7 @@ const struct zip_member *zip_member(const struct zip_archive *archive, int index
     return &archive->members[index];
 }
 
-/* ---- One member. ---- */
+/* ---- one member ---- */
 
 struct zip_stream {
     const struct file_reader *file;

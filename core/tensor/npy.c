@@ -214,7 +214,7 @@ struct status npy_read_file(const char *path, size_t max_bytes, struct arena *ar
     return status_in(status, "'%s'", path);
 }
 
-/* ---- Writing. ---- */
+/* ---- writing ---- */
 
 #define NPY_ALIGNMENT 64 /* of the elements, as numpy writes them */
 

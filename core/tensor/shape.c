@@ -57,10 +57,11 @@ struct status shape_check(int rank, const int64_t *dims, struct shape *out)
     return status_ok();
 }
 
-/* ---- Packed: the rank, a bit for each dimension that is not 1, then those as varints. Equal
- * shapes have equal bytes. The dimensions of a tensor with elements always fit: one of n bits takes
- * at most n - 1 bytes, and their product is below 2^63. ---- */
+/* ---- packed shapes ---- */
 
+/* The rank, a bit for each dimension that is not 1, then those as varints. Equal shapes have equal
+ * bytes. The dimensions of a tensor with elements always fit: one of n bits takes at most n - 1
+ * bytes, and their product is below 2^63. */
 struct packed_dims {
     uint8_t rank;
     uint8_t others[(SHAPE_RANK_TENSORFLOW + 7) / 8]; /* bit i % 8 of byte i / 8: dims[i] != 1 */
@@ -132,7 +133,7 @@ static int64_t packed_size(const struct shape *shape)
     return size;
 }
 
-/* ---- Any shape. ---- */
+/* ---- any shape ---- */
 
 bool shape_fits(const struct shape *shape, int64_t *size)
 {

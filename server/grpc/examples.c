@@ -18,7 +18,7 @@ enum { CLASS_LABEL = 1, CLASS_SCORE = 2, REGRESSION_VALUE = 1 };
 enum { TASK_SPEC = 1, TASK_METHOD = 2 };
 enum { MULTI_RESULTS = 1, RESULT_SPEC = 1, RESULT_CLASSIFICATION = 2, RESULT_REGRESSION = 3 };
 
-/* ---- Examples in. ---- */
+/* ---- examples in ---- */
 
 struct example_list {
     struct bytes list;    /* ExampleList or ExampleListWithContext */
@@ -100,7 +100,7 @@ static struct status read_examples(struct served_request *request, struct bytes 
     return status_ok();
 }
 
-/* ---- Results out. ---- */
+/* ---- results out ---- */
 
 /* Limit of the tags and lengths around the rows, plus the spare room that a writer requires. */
 #define AROUND_SIZE 1024
@@ -213,7 +213,7 @@ struct status grpc_answer_regress(struct served_request *request)
     return answer(request, &regress);
 }
 
-/* ---- MultiInference: one run after the other, over the same examples. ---- */
+/* ---- MultiInference: one run after the other, over the same examples ---- */
 
 struct task {
     struct callable *callable;

@@ -14,7 +14,7 @@ static struct status damaged(const char *message)
     return status_error(STATUS_INTERNAL, "Failed to parse inference.%s", message);
 }
 
-/* ---- Health. ---- */
+/* ---- health ---- */
 
 struct status grpc_answer_oip_server_live(struct served_request *request)
 {
@@ -50,7 +50,7 @@ struct status grpc_answer_oip_model_ready(struct served_request *request)
     return status_ok();
 }
 
-/* ---- Descriptions. ---- */
+/* ---- descriptions ---- */
 
 struct status grpc_answer_oip_server_metadata(struct served_request *request)
 {
@@ -67,7 +67,7 @@ struct status grpc_answer_oip_model_metadata(struct served_request *request)
     return status_ok();
 }
 
-/* ---- Inference. ---- */
+/* ---- inference ---- */
 
 struct infer_call {
     struct open_inference inference; /* first: request->method points to it */
@@ -142,7 +142,7 @@ struct status grpc_answer_oip_model_infer(struct served_request *request)
     return status_ok();
 }
 
-/* ---- The repository. ---- */
+/* ---- the repository ---- */
 
 struct status grpc_answer_oip_repository_index(struct served_request *request)
 {

@@ -29,7 +29,7 @@ struct grpc_port {
     void *drained_context;
 };
 
-/* ---- Channel arguments. ---- */
+/* ---- channel arguments ---- */
 
 /* In gRPC, -1 means no limit, and INT_MAX means never. */
 static void set_message_max(struct rpc_server_options *options, int value)
@@ -244,7 +244,7 @@ void grpc_port_models_changed(struct grpc_port *port)
         health_changed(port->health);
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 /* Calls `drained` once, although both of its causes may occur. */
 static void all_gone(void *context)

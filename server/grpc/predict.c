@@ -32,7 +32,7 @@ struct predict {
     struct form_call form;
 };
 
-/* ---- The message. ---- */
+/* ---- the message ---- */
 
 static struct status read_entry(struct bytes entry, struct given *out)
 {
@@ -103,7 +103,7 @@ static struct status find_callable(struct served_request *request, struct predic
                                                : status_ok();
 }
 
-/* ---- Inputs by name. ---- */
+/* ---- inputs by name ---- */
 
 /* Makes "a,b,c": sorted, without repetitions, cut off if too long. *distinct: how many there are.
  */
@@ -239,7 +239,7 @@ static struct status read_tensors(struct served_request *request, const struct p
     return status_ok();
 }
 
-/* ---- Outputs. ---- */
+/* ---- outputs ---- */
 
 static const char *outputs_text(const struct signature *signature, struct arena *arena)
 {

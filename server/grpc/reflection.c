@@ -37,7 +37,7 @@ struct reflection {
     int services_count;
 };
 
-/* ---- Descriptors. ---- */
+/* ---- descriptors ---- */
 
 /* The fields that may declare a name: a file's messages, a message's fields, … NULL ends a list. */
 struct holder {
@@ -122,7 +122,7 @@ static const struct file *file_of_name(const struct reflection *reflection, stru
     return NULL;
 }
 
-/* ---- Answers. ---- */
+/* ---- answers ---- */
 
 static void put_error(struct buffer *out, enum status_code code, const char *what,
                       struct bytes name)
@@ -255,7 +255,7 @@ static struct status answer_request(const struct reflection *reflection, struct 
     return status_ok();
 }
 
-/* ---- The service. ---- */
+/* ---- the service ---- */
 
 /* An answer on its way to a client, which may never read it. */
 struct answer {

@@ -52,7 +52,7 @@ struct status grpc_missing_model_spec(void)
     return status_error(STATUS_INVALID_ARGUMENT, "Missing ModelSpec");
 }
 
-/* ---- The life of a request. ---- */
+/* ---- the life of a request ---- */
 
 static struct grpc_request *request_begin(struct grpc_service *grpc, struct call *call,
                                           struct message *message, const struct row *row)
@@ -167,7 +167,7 @@ static const struct request_kind request_kind = {
     .to_pool = run_to_pool,
 };
 
-/* ---- The services. ---- */
+/* ---- the services ---- */
 
 static struct status read_message(struct served_request *served)
 {

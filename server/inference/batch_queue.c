@@ -27,7 +27,7 @@ struct status batch_queue_check_inputs(struct inference_call *call)
     return status_ok();
 }
 
-/* ---- Capacity. ---- */
+/* ---- capacity ---- */
 
 static int64_t batches_of(const struct call_queue *queue)
 {
@@ -66,7 +66,7 @@ static struct status check_room(const struct call_queue *queue, int64_t rows)
     return status_ok();
 }
 
-/* ---- The batches. ---- */
+/* ---- the batches ---- */
 
 static bool open_batch_has_calls(const struct call_queue *queue)
 {

@@ -20,7 +20,7 @@ struct call_part {
     int64_t start;              /* its first row in the whole call */
 };
 
-/* ---- Outputs. ---- */
+/* ---- outputs ---- */
 
 static struct status make_outputs(struct call_split *split, const struct tensor *first)
 {
@@ -96,7 +96,7 @@ static struct status answer_part(struct inference_call *call, const struct tenso
     return status;
 }
 
-/* ---- Parts. ---- */
+/* ---- parts ---- */
 
 static struct tensor *rows_of_inputs(const struct inference_call *whole, int64_t start,
                                      int64_t rows)

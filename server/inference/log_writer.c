@@ -56,7 +56,7 @@ struct log_writer {
     bool stopping, ended;
 };
 
-/* ---- Records, in any thread. ---- */
+/* ---- records, in any thread ---- */
 
 static void count_records(const struct log_sink *sink, enum status_code code, uint64_t count)
 {
@@ -193,7 +193,7 @@ struct log_counts log_writer_counts(struct log_writer *writer, uint64_t id)
     return counts;
 }
 
-/* ---- The thread. ---- */
+/* ---- the thread ---- */
 
 /* Computes the checksums here, outside of the request's thread. */
 static void frame(struct log_entry *entry)
@@ -358,7 +358,7 @@ static void *write_in_thread(void *context)
     return NULL;
 }
 
-/* ---- Start and stop. ---- */
+/* ---- start and stop ---- */
 
 struct status log_writer_create(const struct log_writer_options *options, struct log_writer **out)
 {

@@ -80,7 +80,7 @@ struct infer_answer open_inference_answer(const struct served_request *request)
     };
 }
 
-/* ---- Descriptions. ---- */
+/* ---- descriptions ---- */
 
 static bool answers(const struct version_status *version)
 {
@@ -130,7 +130,7 @@ bool open_inference_server_ready(struct served_request *request)
            manager_list(request->server->manager, request->arena, true, &models) == 0;
 }
 
-/* ---- The repository. ---- */
+/* ---- the repository ---- */
 
 /* Triton's names of states. */
 static const char *state_name(const char *state)

@@ -16,7 +16,7 @@ enum { ENTRY_KEY = 1, ENTRY_VALUE = 2, LOG_METADATA = 1, LOG_REQUEST = 1, LOG_RE
 /* buffer_reserve needs a little more than a field's size. */
 #define SLACK_BYTES 64
 
-/* ---- Sampling. ---- */
+/* ---- sampling ---- */
 
 /* Each thread has its own random stream. */
 static uint64_t draw(void)
@@ -56,7 +56,7 @@ static enum prediction_kind kind_of(const struct served_request *request)
     return request->protocol == PROTOCOL_GRPC ? kinds[request->api] : PREDICTION_NONE;
 }
 
-/* ---- Records. ---- */
+/* ---- records ---- */
 
 static struct bytes bytes_in(const struct buffer *buffer)
 {
@@ -119,7 +119,7 @@ static struct log_entry *copy_messages(const struct request_log *log, uint64_t i
     return entry;
 }
 
-/* ---- A Predict of tensors. ---- */
+/* ---- a Predict of tensors ---- */
 
 /* PredictRequest or PredictResponse: a spec and a map of tensors. */
 struct side {
@@ -233,7 +233,7 @@ static struct log_entry *copy_tensors(const struct request_log *log, uint64_t id
     return entry;
 }
 
-/* ---- Callbacks of the observer. ---- */
+/* ---- callbacks of the observer ---- */
 
 static struct request_log *log_of(struct request_observer *observer)
 {

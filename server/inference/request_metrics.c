@@ -17,7 +17,7 @@ struct request_series {
 /* Also guards the lists of the servables' owners. */
 static pthread_mutex_t making = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- TensorFlow Serving's labels. ---- */
+/* ---- TensorFlow Serving's labels ---- */
 
 /* REST: the verb of the URL, empty for GET. */
 static const char *api_label(const struct served_request *request)
@@ -54,7 +54,7 @@ static bool tf_counts(const struct served_request *request)
     }
 }
 
-/* ---- Finding series. ---- */
+/* ---- finding series ---- */
 
 static struct bytes version_text(const struct servable *servable, char text[24])
 {
@@ -114,7 +114,7 @@ static struct metric_series *find_latency(_Atomic(struct metric_series *) *place
     return series;
 }
 
-/* ---- Counting. ---- */
+/* ---- counting ---- */
 
 static int64_t between(int64_t began_ns, int64_t ended_ns)
 {
@@ -243,7 +243,7 @@ void request_metrics_init(struct request_observer *out)
     *out = (struct request_observer){ .end = on_end, .wants_times = true };
 }
 
-/* ---- Runs. ---- */
+/* ---- runs ---- */
 
 /* The series of a signature, which is cached at *place. */
 static struct metric_series *find_of_callable(struct callable *callable, enum metric_id metric,

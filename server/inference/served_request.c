@@ -23,7 +23,7 @@ const char *request_protocol_name(enum request_protocol protocol)
     return names[protocol];
 }
 
-/* ---- Observers. ---- */
+/* ---- observers ---- */
 
 void request_observe(struct server_context *server, struct request_observer *observer)
 {
@@ -44,7 +44,7 @@ static int64_t stamp(const struct served_request *request)
     return request->server->times_wanted ? clock_now_ns(clock_monotonic()) : 0;
 }
 
-/* ---- Runs, and answers that come later. ---- */
+/* ---- runs, and answers that come later ---- */
 
 static struct status answer(struct inference_call *call, const struct tensor *outputs)
 {
@@ -142,7 +142,7 @@ void served_request_read_in_pool(struct served_request *request,
     inference_submit(request->server->inference, &request->call);
 }
 
-/* ---- Begin and end. ---- */
+/* ---- begin and end ---- */
 
 void served_request_begin(struct served_request *request)
 {
@@ -178,7 +178,7 @@ void served_request_end(struct served_request *request, struct status status)
     request->free_method = NULL;
 }
 
-/* ---- The servable. ---- */
+/* ---- the servable ---- */
 
 /* Applies the earlier of two deadlines. */
 static void limit_time(struct served_request *request, int64_t limit_ns)
@@ -232,7 +232,7 @@ void served_request_drop_servable(struct served_request *request)
     request->servable = NULL;
 }
 
-/* ---- The reply. ---- */
+/* ---- the reply ---- */
 
 struct status served_request_reserve_reply(struct served_request *request, size_t size_max)
 {

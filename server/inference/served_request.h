@@ -107,7 +107,7 @@ struct served_request {
     void (*free_method)(void *method);
 };
 
-/* ---- Observers. ---- */
+/* ---- observers ---- */
 
 struct request_observer {
     /* Each may be NULL. `end` sees the whole request: status, servable, callable, body, reply,
@@ -126,7 +126,7 @@ struct request_observer {
 /* Adds an observer, which must live as long as the server. Call it before the ports open. */
 void request_observe(struct server_context *server, struct request_observer *observer);
 
-/* ---- The life of a request. ---- */
+/* ---- the life of a request ---- */
 
 /* Call it when the protocol has set `body` and, if the path determines it, `api`. */
 void served_request_begin(struct served_request *request);

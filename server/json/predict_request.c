@@ -47,7 +47,7 @@ static void clear_inputs(struct predict_reader *reader)
     }
 }
 
-/* ---- One pass over typical text; NULL: it is not typical. ---- */
+/* ---- one pass over typical text; NULL: it is not typical ---- */
 
 /* Skips a name without escapes, and its colon. Returns the start of the value. */
 static const char *scan_name(const char *at, struct bytes *name)
@@ -206,7 +206,7 @@ static const char *scan_body(struct predict_reader *reader, bool *rows)
     return found ? at + 1 : NULL;
 }
 
-/* ---- Step by step. ---- */
+/* ---- step by step ---- */
 
 static bool is_plain_object(const char *at)
 {

@@ -243,7 +243,7 @@ static void print_columns(const struct signature *signature, const struct printe
     buffer_append_text(out, "\n}");
 }
 
-/* ---- The size of a response, before it is printed. ---- */
+/* ---- the size of a response, before it is printed ---- */
 
 static size_t sum(size_t a, size_t b)
 {

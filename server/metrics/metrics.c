@@ -93,7 +93,7 @@ static uint32_t slots_of(enum metric_id metric)
     }
 }
 
-/* ---- Series. ---- */
+/* ---- series ---- */
 
 static int compare_series(const void *a, const void *b)
 {
@@ -251,7 +251,7 @@ void metric_owner_release(struct metric_owner *owner)
     *owner = (struct metric_owner){ 0 };
 }
 
-/* ---- Pages. ---- */
+/* ---- pages ---- */
 
 void metrics_begin_page(struct metrics_reading *page)
 {
@@ -290,7 +290,7 @@ struct metric_series **metrics_list(enum metric_id metric, size_t *count)
     return list;
 }
 
-/* ---- Names that clients make up. ---- */
+/* ---- names that clients make up ---- */
 
 /* Prometheus refuses a page with a byte that is not UTF-8. */
 static bool is_label(struct bytes name)
@@ -316,7 +316,7 @@ struct bytes metric_client_name(struct bytes name)
     return known ? name : bytes_of(METRIC_OTHER);
 }
 
-/* ---- Values. ---- */
+/* ---- values ---- */
 
 void metric_observe(const struct metric_series *series, uint64_t value)
 {

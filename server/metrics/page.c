@@ -35,7 +35,7 @@ void metrics_add_collector(struct metrics_collector *collector)
     pthread_mutex_unlock(&collectors.lock);
 }
 
-/* ---- Samples of collectors. ---- */
+/* ---- samples of collectors ---- */
 
 static struct bytes copy_bytes(struct arena *arena, struct bytes bytes)
 {
@@ -79,7 +79,7 @@ static struct sample **list_samples(const struct metrics_page *page, enum metric
     return list;
 }
 
-/* ---- Lines. ---- */
+/* ---- lines ---- */
 
 /* Prints the name: TensorFlow Serving replaces everything but letters, digits and '_'. */
 static void print_name(enum metric_id metric, struct buffer *out)

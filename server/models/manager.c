@@ -12,7 +12,7 @@
 #define LOADER_NICE  10
 #define RETRY_NS_MAX (INT64_MAX / 4) /* can be added to a time without overflow */
 
-/* ---- Notifications of the loop. ---- */
+/* ---- notifications of the loop ---- */
 
 static void on_started(void *context, struct status status)
 {
@@ -45,7 +45,7 @@ static void post_changed(void *context)
     loop_post(manager->options.loop, &manager->changed_task);
 }
 
-/* ---- The threads. ---- */
+/* ---- the threads ---- */
 
 void manager_wake(struct manager *manager)
 {
@@ -170,7 +170,7 @@ static void join_workers(struct manager *manager)
         pthread_join(manager->workers[i], NULL);
 }
 
-/* ---- Start and stop. ---- */
+/* ---- start and stop ---- */
 
 static struct served_model_options model_options(struct manager *manager)
 {
@@ -270,7 +270,7 @@ void manager_stop(struct manager *manager)
     destroy(manager);
 }
 
-/* ---- Requests. ---- */
+/* ---- requests ---- */
 
 static struct status not_found(struct bytes name, const struct version_choice *choice)
 {

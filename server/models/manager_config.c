@@ -7,7 +7,7 @@
 #include "server/models/load_metrics.h"
 #include "server/models/manager_internal.h"
 
-/* ---- Who waits. ---- */
+/* ---- who waits ---- */
 
 struct models_waiter *manager_waiter_create(struct manager *manager, const char *noun,
                                             void (*done)(void *context, struct status status),
@@ -138,7 +138,7 @@ void manager_notify_waiters(struct manager *manager)
     }
 }
 
-/* ---- The memory of models. ---- */
+/* ---- the memory of models ---- */
 
 /* A map of pointers may be only a quarter full. */
 size_t manager_model_bytes(const char *name)
@@ -202,7 +202,7 @@ static void forget_removed(struct manager *manager)
     }
 }
 
-/* ---- Applying a configuration. ---- */
+/* ---- applying a configuration ---- */
 
 /* Finds the model of each name once: a configuration may list thousands, most of them unchanged. */
 static void find_models(const struct manager *manager, struct model_configs *configs)
@@ -441,7 +441,7 @@ struct status manager_reload(struct manager *manager, struct model_configs *conf
     return status_ok();
 }
 
-/* ---- Clients that load and unload configured models. ---- */
+/* ---- clients that load and unload configured models ---- */
 
 static struct status find_configured(const struct manager *manager, struct bytes name,
                                      struct managed_model **out)
@@ -487,7 +487,7 @@ struct status manager_set_unloaded(struct manager *manager, struct bytes name, b
     return status;
 }
 
-/* ---- The config file. ---- */
+/* ---- the config file ---- */
 
 static void log_reloaded(void *context, struct status status)
 {

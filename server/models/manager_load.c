@@ -168,7 +168,7 @@ static void free_servable(struct manager *manager, struct managed_model *model,
     pthread_mutex_unlock(&manager->lock);
 }
 
-/* ---- Steps. ---- */
+/* ---- steps ---- */
 
 /* Begins the first step of these kinds that a model has. The lock is released between models, so
  * that requests do not wait for a thousand of them. */

@@ -22,7 +22,7 @@ struct model_limits_table {
     struct map gates; /* of struct model_gate by name, while the model has a version */
 };
 
-/* ---- The file. ---- */
+/* ---- the file ---- */
 
 static struct status check_limit(const Slipway__ModelLimits *model, const char *limit,
                                  int64_t value)
@@ -107,7 +107,7 @@ void model_limits_destroy(struct model_limits_table *table)
     free(table);
 }
 
-/* ---- Gates. ---- */
+/* ---- gates ---- */
 
 static bool has_limits(const struct model_limits *limits)
 {

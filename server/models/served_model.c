@@ -57,7 +57,7 @@ static void clear_error(struct model_version *version)
     version->error_code = STATUS_OK;
 }
 
-/* ---- Versions in the base path. ---- */
+/* ---- versions in the base path ---- */
 
 /* Inserts a version before the one at the link. */
 static void add_version(struct model_version **link, int64_t number)
@@ -236,7 +236,7 @@ enum model_outcome served_model_outcome(const struct served_model *model,
     return !wanted ? MODEL_EMPTY : pending ? MODEL_PENDING : MODEL_FAILED;
 }
 
-/* ---- Steps. ---- */
+/* ---- steps ---- */
 
 static bool is_draining(const struct model_version *version)
 {
@@ -404,7 +404,7 @@ size_t served_model_bytes(const struct served_model *model)
     return bytes;
 }
 
-/* ---- A load. ---- */
+/* ---- a load ---- */
 
 void served_model_set_tried_files(struct model_version *version, uint64_t files)
 {
@@ -469,7 +469,7 @@ struct servable *served_model_take_servable(struct served_model *model)
     return NULL;
 }
 
-/* ---- Requests. ---- */
+/* ---- requests ---- */
 
 static bool is_meant(const struct model_version *version, const struct version_choice *choice)
 {

@@ -33,7 +33,7 @@ static const struct contents_field *find_field(enum dtype dtype)
     return NULL;
 }
 
-/* ---- Reading. ---- */
+/* ---- reading ---- */
 
 struct contents_reader {
     const struct contents_field *field;
@@ -159,7 +159,7 @@ struct status contents_read(struct bytes message, enum dtype dtype, const struct
     return status_ok();
 }
 
-/* ---- Writing. ---- */
+/* ---- writing ---- */
 
 bool contents_can_put(enum dtype dtype)
 {

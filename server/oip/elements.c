@@ -27,7 +27,7 @@ static enum dtype read_as(enum dtype dtype)
     }
 }
 
-/* ---- Loops over elements: the index of the first out-of-range element, or count. ---- */
+/* ---- loops over elements: the index of the first out-of-range element, or count ---- */
 
 #define NARROW(name, type, min, max)                                 \
     static size_t name(const void *wide, void *narrow, size_t count) \
@@ -77,7 +77,7 @@ static size_t narrow_elements(enum dtype dtype, const void *wide, void *narrow, 
     }
 }
 
-/* ---- Reading. ---- */
+/* ---- reading ---- */
 
 static struct status read_error(const struct json_tensor *elements, enum dtype dtype,
                                 const struct shape *shape)
@@ -131,7 +131,7 @@ struct status elements_read(const char **at, size_t left, enum dtype dtype,
     return read_as(dtype) == dtype ? status_ok() : narrow(arena, dtype, out);
 }
 
-/* ---- Printing. ---- */
+/* ---- printing ---- */
 
 static char *put_number(const struct tensor *tensor, int64_t i, char *at)
 {

@@ -82,7 +82,7 @@ static struct status read_uint64(struct infer_json_reader *reader, const char *m
     return status_ok();
 }
 
-/* ---- Objects and lists. ---- */
+/* ---- objects and lists ---- */
 
 static struct status read_member(struct infer_json_reader *reader,
                                  const struct json_member *members, void *object)
@@ -151,7 +151,7 @@ static struct status append(struct arena *arena, void *array, int count, size_t 
     return status_ok();
 }
 
-/* ---- Inputs. ---- */
+/* ---- inputs ---- */
 
 static struct status read_input_name(struct infer_json_reader *reader, void *input)
 {
@@ -315,7 +315,7 @@ static struct status read_inputs(struct infer_json_reader *reader, void *context
     return status_ok();
 }
 
-/* ---- Outputs. ---- */
+/* ---- outputs ---- */
 
 static struct status read_output_name(struct infer_json_reader *reader, void *output)
 {
@@ -365,7 +365,7 @@ static struct status read_outputs(struct infer_json_reader *reader, void *contex
     return status_ok();
 }
 
-/* ---- The request. ---- */
+/* ---- the request ---- */
 
 static struct status read_id(struct infer_json_reader *reader, void *request)
 {

@@ -22,7 +22,7 @@ static struct status damaged(void)
     return status_error(STATUS_INTERNAL, "Failed to parse inference.ModelInferRequest");
 }
 
-/* ---- Parameters. ---- */
+/* ---- parameters ---- */
 
 struct wire_parameter {
     struct bytes name, text;
@@ -83,7 +83,7 @@ static struct status check_parameter(struct bytes entry)
     return status_ok();
 }
 
-/* ---- Inputs and outputs. ---- */
+/* ---- inputs and outputs ---- */
 
 struct wire_input {
     struct bytes name, datatype, contents;
@@ -192,7 +192,7 @@ static struct status read_output(struct bytes message, struct infer_output *out)
     return wire.damaged ? damaged() : status_ok();
 }
 
-/* ---- The request. ---- */
+/* ---- the request ---- */
 
 /* Counts the repeated fields and allocates arrays for them. */
 static struct status make_room(struct bytes message, struct infer_wire_reader *reader)
@@ -268,7 +268,7 @@ struct status infer_wire_read(struct bytes message, struct arena *arena, struct 
     return read_inputs(&reader);
 }
 
-/* ---- The answer. ---- */
+/* ---- the answer ---- */
 
 static bool is_raw(const struct infer_answer *answer, const struct tensor *outputs)
 {

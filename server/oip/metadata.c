@@ -24,7 +24,7 @@ enum {
 enum { TENSOR_NAME = 1, TENSOR_DATATYPE = 2, TENSOR_SHAPE = 3 };
 enum { INDEX_MODELS = 1, INDEX_NAME = 1, INDEX_VERSION = 2, INDEX_STATE = 3, INDEX_REASON = 4 };
 
-/* ---- The server. ---- */
+/* ---- the server ---- */
 
 void server_metadata_print(struct buffer *out)
 {
@@ -43,7 +43,7 @@ void server_metadata_put(struct buffer *out)
         wire_put_bytes(out, SERVER_FIELD_EXTENSIONS, bytes_of(extensions[i]));
 }
 
-/* ---- A model. ---- */
+/* ---- a model ---- */
 
 static const struct shape any_rank = { 1, { -1 } };
 
@@ -118,7 +118,7 @@ void model_metadata_put(const struct model_metadata *model, struct buffer *out)
     put_tensors(MODEL_OUTPUTS, signature->outputs, signature->outputs_count, out);
 }
 
-/* ---- The repository. ---- */
+/* ---- the repository ---- */
 
 void repository_index_print(const struct index_entry *entries, size_t count, struct buffer *out)
 {

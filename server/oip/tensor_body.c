@@ -28,7 +28,7 @@ static struct status make_request(const struct signature_tensor *wanted,
     return status_ok();
 }
 
-/* ---- Raw elements. ---- */
+/* ---- raw elements ---- */
 
 static struct status parse_shape(const char *text, struct shape *out)
 {
@@ -121,7 +121,7 @@ struct status tensor_body_read_raw(struct bytes body, const char *shape_text,
     return make_request(wanted, &tensor, arena, out);
 }
 
-/* ---- .npy files. ---- */
+/* ---- .npy files ---- */
 
 struct status tensor_body_read_npy(struct bytes body, const struct signature *signature,
                                    struct arena *arena, struct infer_request *out)

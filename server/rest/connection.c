@@ -14,7 +14,7 @@
 #define SPIN_STALL_NS NS_PER_S
 #define SPIN_CHECK_NS (NS_PER_S / 4)
 
-/* ---- Connections. ---- */
+/* ---- connections ---- */
 
 struct rest_connection *rest_connection_of(struct MHD_Connection *mhd)
 {
@@ -88,7 +88,7 @@ void rest_on_connection(void *context, struct MHD_Connection *mhd, void **state,
     }
 }
 
-/* ---- Connections with a partially read request. ---- */
+/* ---- connections with a partially read request ---- */
 
 void rest_connection_begin_reading(struct rest_connection *connection)
 {
@@ -148,7 +148,7 @@ void rest_connections_after_run(struct rest *rest)
     set_stall_timer(rest);
 }
 
-/* ---- Clients that have disconnected. ---- */
+/* ---- clients that have disconnected ---- */
 
 /* Everything that the client sent has been read, and no complete request is left. */
 static bool is_abandoned(const struct rest_connection *connection)

@@ -5,8 +5,9 @@
 #include "server/rest/rest_internal.h"
 #include "server/rest/open_inference.h"
 
-/* ---- The bytes of the headers. ----
- *
+/* ---- the bytes of the headers ---- */
+
+/*
  * libmicrohttpd 0.9.75 ends a header's value at a NUL, which hides the rest from us but not from a
  * proxy, and it changes the name of a header that continues on the next line. It parses the headers
  * in place, and writes NULs over the line ends:
@@ -48,7 +49,7 @@ static bool ends(const struct lines *lines)
     return end == NULL || (end[1] == '\0' && (lines->bare || (end[2] == '\0' && end[3] == '\0')));
 }
 
-/* ---- The contents of the headers. ---- */
+/* ---- the contents of the headers ---- */
 
 /* The headers that determine the end of the request and of the JSON in it, and its host. */
 struct framing {

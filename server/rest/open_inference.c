@@ -14,7 +14,7 @@
 
 const char *const v2_infer_headers[] = { JSON_SIZE_HEADER, NULL };
 
-/* ---- Health. ---- */
+/* ---- health ---- */
 
 static struct status answer_bool(struct exchange *exchange, const char *name, bool value)
 {
@@ -48,7 +48,7 @@ struct status answer_v2_model_ready(struct exchange *exchange)
     return status_ok();
 }
 
-/* ---- Descriptions. ---- */
+/* ---- descriptions ---- */
 
 struct status answer_v2_server(struct exchange *exchange)
 {
@@ -64,7 +64,7 @@ struct status answer_v2_model(struct exchange *exchange)
     return status_ok();
 }
 
-/* ---- Inference. ---- */
+/* ---- inference ---- */
 
 static struct status print_outputs(struct served_request *request, const struct tensor *outputs)
 {
@@ -120,7 +120,7 @@ struct status answer_v2_infer(struct exchange *exchange)
     return open_inference_run(request, inference, print_outputs);
 }
 
-/* ---- The repository. ---- */
+/* ---- the repository ---- */
 
 /* The body may be empty, or {"ready": true}. */
 static struct status read_ready(struct served_request *request, bool *out)

@@ -21,7 +21,7 @@ struct status predict_find_callable(struct served_request *request, struct bytes
     return status_ok();
 }
 
-/* ---- JSON. ---- */
+/* ---- JSON ---- */
 
 struct finder {
     struct signature_finder base;
@@ -60,7 +60,7 @@ static struct status answer_json(struct served_request *request, const struct si
     return predict_response_print(signature, outputs, rows, &request->reply);
 }
 
-/* ---- The route. ---- */
+/* ---- the route ---- */
 
 /* The message may omit the model; it must not name another one than the URL. */
 static struct status read_protobuf(struct served_request *request, struct predict_call *call)

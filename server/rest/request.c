@@ -51,7 +51,7 @@ static void enter(struct request *request, enum request_state state)
     request->state = state_next(allowed, request->state, state);
 }
 
-/* ---- Requests and their buffers. ---- */
+/* ---- requests and their buffers ---- */
 
 static struct served_request *served_of(struct request *request)
 {
@@ -125,7 +125,7 @@ static void give_request(struct request *request)
     request_pool_give(served_of(request));
 }
 
-/* ---- Answers. ---- */
+/* ---- answers ---- */
 
 /* Charges what was written without a reservation, or refuses the answer. */
 static void pay_for_reply(struct exchange *exchange)
@@ -232,7 +232,7 @@ static enum MHD_Result send_wrong_method(struct request *request, const char *al
     return send_reply(request);
 }
 
-/* ---- Handling. ---- */
+/* ---- handling ---- */
 
 /* A run, or whatever the request waited for, has ended. */
 static void finish(struct served_request *served, struct status status)

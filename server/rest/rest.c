@@ -42,7 +42,7 @@ static void on_log(void *context, const char *format, va_list arguments)
     log_debug("http: %s", line);
 }
 
-/* ---- The loop. ---- */
+/* ---- the loop ---- */
 
 /* Returns whether any part of a request was received. */
 static bool run_daemon(struct rest *rest, int wait_ms)

@@ -63,7 +63,7 @@ bool route_is_v2(const char *url)
     return strncmp(url, "/v2/", strlen("/v2/")) == 0;
 }
 
-/* ---- Patterns. ---- */
+/* ---- patterns ---- */
 
 /* Skips a text if it is at *at. */
 static bool take(const char **at, const char *text)
@@ -144,7 +144,7 @@ static struct status match(const char *pattern, const char *path, bool v1, struc
     return status_ok();
 }
 
-/* ---- The table. ---- */
+/* ---- the table ---- */
 
 static bool allows(const char *methods, const char *method)
 {

@@ -54,7 +54,7 @@ struct bridged {
     struct list_link link;
 };
 
-/* ---- Connections. ---- */
+/* ---- connections ---- */
 
 static void unwatch(struct bridged *bridged, struct bridge_end *end)
 {
@@ -107,7 +107,7 @@ static void expect(struct bridged *bridged, struct bridge_end *end, uint32_t eve
         status_ignore(loop_watch(loop, end->fd, events, ready, bridged, &end->watch));
 }
 
-/* ---- Bytes. ---- */
+/* ---- bytes ---- */
 
 static bool is_empty(const struct unsent_bytes *left)
 {
@@ -287,7 +287,7 @@ static void on_bytes(void *context, uint32_t events)
     move(context);
 }
 
-/* ---- The handshake. ---- */
+/* ---- the handshake ---- */
 
 static void begin_http1(struct bridged *bridged)
 {

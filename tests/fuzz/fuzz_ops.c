@@ -35,7 +35,7 @@ static void check(bool holds, const char *what)
     abort();
 }
 
-/* ---- One request to one plan. ---- */
+/* ---- one request to one plan ---- */
 
 struct question {
     const struct op_graph *made;
@@ -146,7 +146,7 @@ static void plan_and_run(const struct question *question, bool fold)
     resources_destroy(resources);
 }
 
-/* ---- One graph. ---- */
+/* ---- one graph ---- */
 
 static void read_and_run(const struct op_graph *made)
 {

@@ -5,7 +5,7 @@
 #include "graph/arguments.h"
 #include "graph/build.h"
 
-/* ---- Nodes. ---- */
+/* ---- nodes ---- */
 
 void set_attr(struct op_maker *maker, struct node *node, const char *name, struct attr_value value)
 {
@@ -285,7 +285,7 @@ static struct node *make_object(struct op_maker *maker, const struct node *user)
     return node;
 }
 
-/* ---- Attributes. ---- */
+/* ---- attributes ---- */
 
 int choose_type(struct choices *c, dtype_set allowed)
 {
@@ -423,7 +423,7 @@ static void set_attrs(struct op_maker *maker, struct node *node)
     }
 }
 
-/* ---- Inputs. ---- */
+/* ---- inputs ---- */
 
 static bool find_made(struct op_maker *maker, enum dtype dtype, struct endpoint *out)
 {

@@ -2,7 +2,7 @@
 
 #include "fuzz/op_maker.h"
 
-/* ---- The rows of each op. ---- */
+/* ---- the rows of each op ---- */
 
 struct rows {
     struct kernel_row **rows;
@@ -39,7 +39,7 @@ static const struct kernel_row *choose_row(struct op_maker *maker, const struct 
     return NULL;
 }
 
-/* ---- The node of a row. ---- */
+/* ---- the node of a row ---- */
 
 struct row_node {
     struct op_maker *maker;
@@ -141,7 +141,7 @@ static void add_bias(struct row_node *row)
     set_attr(row->maker, row->node, "num_args", (struct attr_value){ .kind = ATTR_INT, .i = 1 });
 }
 
-/* ---- Changes. ---- */
+/* ---- changes ---- */
 
 /* Gives all inputs that share a type attribute another type. Integers keep their values. */
 static void change_type(struct row_node *row)

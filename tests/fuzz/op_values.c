@@ -65,7 +65,7 @@ static void store_bits(struct choices *c, enum dtype dtype, void *at)
     }
 }
 
-/* ---- Shapes. ---- */
+/* ---- shapes ---- */
 
 struct shape choose_shape(struct choices *c)
 {
@@ -100,7 +100,7 @@ static struct shape choose_input_shape(struct op_maker *maker)
     }
 }
 
-/* ---- Tensors that suit the name of an argument. ---- */
+/* ---- tensors that suit the name of an argument ---- */
 
 enum role role_of(const char *name)
 {

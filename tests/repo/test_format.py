@@ -30,6 +30,15 @@ def broken_comments(path, source):
                    for i, (line, after) in enumerate(zip(lines, lines[1:]), 2) if DRAWN.match(line) and AT_MARGIN.match(after)]
 
 
+# The heading of a section of a file: one line, no period. Explanations stand in a comment of their own below it.
+HEADING = re.compile(r"/\* ---- \S(?!.*\. [A-Z]).*[^.\s] ---- \*/")
+
+
+def broken_headings(path, source):
+    return ["%s:%d: %s: a heading looks like /* ---- reading a block ---- */" % (path, i, line)
+            for i, line in enumerate(source.split("\n"), 1) if re.match(r"(/\*|//) ?---", line) and not HEADING.fullmatch(line)]
+
+
 def ends_in_blanks(path, source):
     """clang-format does not look into tables for which it is off, nor into other languages."""
     return ["%s:%d: blanks at the end of the line" % (path, i) for i, line in enumerate(source.split("\n"), 1) if line != line.rstrip(" \t")]
@@ -61,6 +70,14 @@ class Comments(unittest.TestCase):
     def test_lines_are_narrow_and_drawings_whole(self):
         wrong = [line for path in files(".c", ".h", ".cc") for line in broken_comments(path, text(path))]
         self.assertFalse(wrong, "\n" + "\n".join(wrong))
+
+    def test_headings_look_alike(self):
+        wrong = [line for path in files(".c", ".h", ".cc") for line in broken_headings(path, text(path))]
+        self.assertFalse(wrong, "\n" + "\n".join(wrong))
+        for heading in "/* ---- Reading. ---- */", "/* ---- reading ---*/", "/* ---- reading. With the lock ---- */", "// --- reading", \
+                "/* ---- reading, and\n * writing ---- */":
+            self.assertTrue(broken_headings("x.c", heading), heading)
+        self.assertFalse(broken_headings("x.c", "/* ---- Fingerprint64, by size: core/base/fingerprint.c ---- */"))
 
     def test_no_line_ends_in_blanks(self):
         wrong = [line for path in files(".c", ".h", ".cc", ".def", ".py", ".cmake") for line in ends_in_blanks(path, text(path))]

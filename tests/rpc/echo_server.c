@@ -35,7 +35,7 @@ static struct {
     int held, left; /* calls of Hold: in flight, and left by their clients */
 } counts;
 
-/* ---- The methods. ---- */
+/* ---- the methods ---- */
 
 static void add_trailers(struct call *call)
 {
@@ -192,7 +192,7 @@ static const struct method methods[] = {
 };
 static const struct service service = { methods, COUNT(methods) };
 
-/* ---- The program. ---- */
+/* ---- the program ---- */
 
 static const struct flag rows[] = {
     { "address", FLAG_TEXTS, &options.addresses, .help = "where to listen" },

@@ -102,7 +102,7 @@ static struct bytes join_payload(const struct message *message)
     return (struct bytes){ copy, size };
 }
 
-/* ---- Messages that a network has delivered: copies, in one piece. ---- */
+/* ---- messages that a network has delivered: copies, in one piece ---- */
 
 struct wire_message {
     struct bytes header, payload;
@@ -130,7 +130,7 @@ static struct message wire_message(struct bytes header, const struct bytes paylo
                              .owner = wire };
 }
 
-/* ---- The queue of events, and time. ---- */
+/* ---- the queue of events, and time ---- */
 
 /* Called with the lock held. */
 static void schedule(struct network *network, struct event *event, int64_t at_ns)
@@ -158,7 +158,7 @@ static bool run_due(struct network *network)
     return true;
 }
 
-/* ---- The clock. It moves only while all watched threads are asleep. ---- */
+/* ---- the clock, which moves only while all watched threads are asleep ---- */
 
 /* Called with the lock held. */
 static void watch_this_thread(struct network *network)
@@ -382,7 +382,7 @@ static int64_t draw_delay_ns(struct lossy *lossy)
     return 1 + (int64_t)random_below(&lossy->random, (uint64_t)(faults->delay_max_ms * NS_PER_MS));
 }
 
-/* ---- Calls. ---- */
+/* ---- calls ---- */
 
 /* Called without the lock. The channel may be freed as soon as its last call is gone. */
 static void drop(struct lossy_call *call)
@@ -458,7 +458,7 @@ static void schedule_end(struct lossy_call *call, enum status_code code, int64_t
     schedule(call->lossy->network, &end->event, at_ns);
 }
 
-/* ---- Replies. ---- */
+/* ---- replies ---- */
 
 struct reply_event {
     struct event event; /* first */
@@ -546,7 +546,7 @@ static void inner_done(void *context, struct status status, struct message *repl
     delivery_drop(delivery);
 }
 
-/* ---- Requests. ---- */
+/* ---- requests ---- */
 
 /* Called with the lock held. Makes a delivery to the inner channel and draws the faults of its
  * reply. */

@@ -18,7 +18,7 @@ void lossy_place(int ps_count, bool by_rows, struct placement *out)
     placement_create(variables, 1, ps_count, 16, PLACE_BY_BYTES, out);
 }
 
-/* ---- The gradient source. ---- */
+/* ---- the gradient source ---- */
 
 /* Half of the rows, on average. */
 bool lossy_has_row(uint32_t index, uint64_t step, int row)
@@ -86,7 +86,7 @@ static struct status source_seek(struct gradient_source *base, uint64_t begin, u
     return status_ok();
 }
 
-/* ---- The chief. ---- */
+/* ---- the chief ---- */
 
 static struct status initial_values(void *context, struct arena *arena, const void *const **out)
 {
@@ -170,7 +170,7 @@ static struct status run_chief(struct lossy_task *task)
     return status;
 }
 
-/* ---- The thread. ---- */
+/* ---- the thread ---- */
 
 static void *run(void *context)
 {

@@ -45,7 +45,7 @@ bool adapt_needed(const struct layers_model *model)
     return needed;
 }
 
-/* ---- Layers that can be adapted now. ---- */
+/* ---- layers that can be adapted now ---- */
 
 static bool is_of_layer(const struct node *node, const char *layer)
 {
@@ -111,7 +111,7 @@ static void choose_layers(struct adapt_pass *pass)
     }
 }
 
-/* ---- The pass. ---- */
+/* ---- the pass ---- */
 
 /* Fills the tables of layers that have their vocabulary. */
 static struct status fill_tables(struct adapt_pass *pass)
@@ -174,7 +174,7 @@ void adapt_destroy(struct adapt_pass *pass)
     free(pass);
 }
 
-/* ---- Rows. ---- */
+/* ---- rows ---- */
 
 static struct status find_columns(const struct adapt_pass *pass, const struct data_split *split,
                                   int *columns)
@@ -247,7 +247,7 @@ struct status adapt_read(struct adapt_pass *pass, const struct data_split *split
     return status_resume(held);
 }
 
-/* ---- Summaries and states. ---- */
+/* ---- summaries and states ---- */
 
 void adapt_write(struct adapt_pass *pass, struct buffer *out)
 {

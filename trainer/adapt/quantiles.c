@@ -58,7 +58,7 @@ static void quantiles_destroy(struct summary *summary)
     free(quantiles);
 }
 
-/* ---- Floats as integers that sort in the same order. ---- */
+/* ---- floats as integers that sort in the same order ---- */
 
 static uint32_t key_of(float value)
 {
@@ -79,7 +79,7 @@ static uint32_t without_bits(uint32_t key, int64_t coarse)
     return key >> coarse << coarse;
 }
 
-/* ---- Bins. ---- */
+/* ---- bins ---- */
 
 static int compare_keys(const void *a, const void *b)
 {
@@ -218,7 +218,7 @@ static struct status quantiles_merge(struct summary *summary,
     return good ? status_ok() : damaged;
 }
 
-/* ---- Keras' summary: values at equidistant ranks, and the weight of each. ---- */
+/* ---- Keras' summary: values at equidistant ranks, and the weight of each ---- */
 
 struct quantile_points {
     double *values, *weights; /* numbers of float32, as Keras' */

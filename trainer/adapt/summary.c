@@ -38,7 +38,7 @@ struct status summary_add(struct summary *summary, const struct tensor *values)
     return of_layer(&summary->how, summary->kind->add(summary, values));
 }
 
-/* ---- tf.Examples. ---- */
+/* ---- tf.Examples ---- */
 
 static void write_field(const char *layer, const char *name, const struct tensor *value,
                         struct example_builder *builder)
@@ -131,7 +131,7 @@ struct status summary_finish(struct summary *summary, struct arena *arena, struc
     return of_layer(&summary->how, summary->kind->finish(summary, arena, out));
 }
 
-/* ---- States. ---- */
+/* ---- states ---- */
 
 /* TOKENS without weights have no second tensor. */
 static int list_state(const struct layers_adapting *how, struct summary_field out[2])

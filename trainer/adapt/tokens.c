@@ -154,7 +154,7 @@ static struct status tokens_merge(struct summary *summary, const struct tensor f
     return status_ok();
 }
 
-/* ---- The vocabulary. ---- */
+/* ---- the vocabulary ---- */
 
 static int compare_texts(struct bytes a, struct bytes b)
 {

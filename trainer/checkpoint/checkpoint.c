@@ -265,7 +265,7 @@ static struct status read_scalars(struct checkpoint *checkpoint)
     return status_ok();
 }
 
-/* ---- Parts, chunk by chunk. ---- */
+/* ---- parts, chunk by chunk ---- */
 
 static struct status begin_part(struct checkpoint *checkpoint, int variable, int part, bool *has)
 {

@@ -30,7 +30,7 @@ struct checkpoint_dir {
     char *note; /* NULL: none */
 };
 
-/* ---- Names. ---- */
+/* ---- names ---- */
 
 static char *path_of(const struct checkpoint_dir *dir, struct arena *arena, const char *name)
 {
@@ -58,7 +58,7 @@ static char *prefix_of(const struct checkpoint_dir *dir, struct arena *arena, co
     return path_of(dir, arena, name);
 }
 
-/* ---- The state file. ---- */
+/* ---- the state file ---- */
 
 static void set_names(struct checkpoint_dir *dir, char **names, int count)
 {
@@ -197,7 +197,7 @@ static struct status load_state(struct checkpoint_dir *dir)
     return status;
 }
 
-/* ---- Files that a killed process left. ---- */
+/* ---- files that a killed process left ---- */
 
 static bool is_ours(const char *name)
 {
@@ -240,7 +240,7 @@ static struct status remove_unfinished(struct checkpoint_dir *dir, struct arena 
     return status_ok();
 }
 
-/* ---- Removing the oldest. ---- */
+/* ---- removing the oldest ---- */
 
 static bool is_whole(const struct checkpoint_dir *dir, const char *name)
 {
@@ -304,7 +304,7 @@ static struct status drop_oldest(struct checkpoint_dir *dir)
     return write_state(dir);
 }
 
-/* ---- Opening. ---- */
+/* ---- opening ---- */
 
 static struct status lock(struct checkpoint_dir *dir)
 {
@@ -445,7 +445,7 @@ bool checkpoint_dir_has_step(const struct checkpoint_dir *dir, uint64_t step)
            is_whole(dir, name);
 }
 
-/* ---- Adding. ---- */
+/* ---- adding ---- */
 
 /* The list with `name` moved or added to its end. */
 static char **names_with(const struct checkpoint_dir *dir, const char *name, int *count)

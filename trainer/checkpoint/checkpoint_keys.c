@@ -63,7 +63,7 @@ static enum dtype dtype_of_part(int part)
     return part < KEY_PART_KEYS ? DT_FLOAT : DT_INT64;
 }
 
-/* ---- Writing. ---- */
+/* ---- writing ---- */
 
 static struct status write_tensor(struct bundle_writer *writer, const char *name, int part,
                                   const struct shape *shape, struct bytes bytes)
@@ -122,7 +122,7 @@ done:
     return status;
 }
 
-/* ---- Reading. ---- */
+/* ---- reading ---- */
 
 static struct status check_shards(const struct checkpoint *checkpoint, const char *name)
 {
@@ -256,7 +256,7 @@ struct status checkpoint_get_keys(struct client_state *state, int variable, uint
     return status;
 }
 
-/* ---- Single keys. ---- */
+/* ---- single keys ---- */
 
 /* A hash table in memory: the shards that were read. */
 struct checkpoint_table {

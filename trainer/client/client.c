@@ -124,7 +124,7 @@ struct ticket client_ticket(const struct ps_client *client, int ps)
     return ticket;
 }
 
-/* ---- Joining. ---- */
+/* ---- joining ---- */
 
 static void take_join(struct ps_client *client, int ps, const struct join_reply *reply)
 {

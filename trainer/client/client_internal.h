@@ -18,7 +18,7 @@ struct identity client_identity(const struct ps_client_options *options, int ps)
 /* Makes client->chunks and client->chunk_of. */
 void client_make_chunks(struct ps_client *client);
 
-/* ---- Variables by rows (rows.c). ---- */
+/* ---- variables by rows (rows.c) ---- */
 
 /* After client_make_chunks. */
 void client_rows_init(struct ps_client *client);
@@ -41,7 +41,7 @@ uint64_t client_list_wanted(struct ps_client *client, int chunk);
 uint64_t client_list_pushed(struct ps_client *client, int chunk,
                             const struct variable_gradient *gradients);
 
-/* ---- Variables by keys (keys.c): called from, or next to, the functions above. ---- */
+/* ---- variables by keys (keys.c): called from, or next to, the functions above ---- */
 
 static inline const struct placed_variable *client_variable_of(const struct ps_client *client,
                                                                const struct piece *piece)
@@ -69,7 +69,7 @@ size_t client_keys_reply_bytes(const struct ps_client *client, const struct piec
 void client_keys_scatter(const struct ps_client *client, const struct piece *piece,
                          struct payload_cursor *payload, char *out);
 
-/* ---- Shares (shares.c), beside the functions of shares.h. ---- */
+/* ---- shares (shares.c), beside the functions of shares.h ---- */
 
 struct client_shares *client_shares_create(struct clock *clock, struct call_retry retry);
 void client_shares_destroy(struct client_shares *shares);

@@ -265,7 +265,7 @@ static struct status fill_part(struct variable_upload *filling, int variable)
     return state->next(state, &end); /* gives the state a chance to check its data */
 }
 
-/* ---- Hash tables, shard by shard. ---- */
+/* ---- hash tables, shard by shard ---- */
 
 /* Sends keys [first, first + count) of a shard's `parts`; NULL parts are not sent. */
 struct keys_chunk {
@@ -434,7 +434,7 @@ struct status client_begin(struct ps_client *client, const struct client_job *jo
     return status_ok();
 }
 
-/* ---- First values. ---- */
+/* ---- first values ---- */
 
 struct initial_state {
     struct client_state state; /* first */

@@ -79,7 +79,7 @@ void client_keys_finish(struct ps_client *client)
     free(client->rows.keys);
 }
 
-/* ---- Dividing. ---- */
+/* ---- dividing ---- */
 
 static struct status check_ascending(const struct row_ids *rows)
 {
@@ -167,7 +167,7 @@ struct status client_keys_begin(struct ps_client *client, bool pull,
     return status_ok();
 }
 
-/* ---- Sending. ---- */
+/* ---- sending ---- */
 
 static struct key_counts list_keys(struct ps_client *client, int c,
                                    const struct key_division *divisions, uint64_t *counts)
@@ -217,7 +217,7 @@ struct bytes client_keys_gradient(const struct ps_client *client, const struct p
                                  count_on(division, piece->ps) * row_bytes };
 }
 
-/* ---- Receiving. ---- */
+/* ---- receiving ---- */
 
 size_t client_keys_reply_bytes(const struct ps_client *client, const struct piece *piece)
 {

@@ -75,7 +75,7 @@ static void end(struct presence *presence, struct status why)
     presence->options.ended(presence->options.context, why);
 }
 
-/* ---- One heartbeat. ---- */
+/* ---- one heartbeat ---- */
 
 static void read_reply(struct heartbeat_result *result, const struct message *reply)
 {
@@ -126,7 +126,7 @@ static void heartbeat(void *context)
                                replied, peer);
 }
 
-/* ---- Interpreting the answers. ---- */
+/* ---- interpreting the answers ---- */
 
 static void say_why(struct presence_peer *peer)
 {
@@ -225,7 +225,7 @@ static void arrived(struct loop_task *task)
         check_over(presence, &peer->result);
 }
 
-/* ---- Time. ---- */
+/* ---- time ---- */
 
 /* Logs the reason at once and then every repeat_ms. A different reason is logged after OTHER_MS,
  * because two reasons may alternate. */

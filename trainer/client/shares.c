@@ -49,7 +49,7 @@ void client_shares_begin(struct ps_client *client)
     shares->begins = true;
 }
 
-/* ---- The thread that pushes. ---- */
+/* ---- the thread that pushes ---- */
 
 uint64_t client_pushed_turn(struct client_shares *shares)
 {
@@ -90,7 +90,7 @@ struct status client_keep_turn(struct ps_client *client)
     return status_ok();
 }
 
-/* ---- The thread that reads. ---- */
+/* ---- the thread that reads ---- */
 
 static void append(struct client_shares *shares, uint64_t turn)
 {

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 
-/* ---- Reading. ---- */
+/* ---- reading ---- */
 
 /* Reads "7:2.5" and the comma or end after it. Returns false if the text has another form. */
 static bool read_pair(const char **at, int64_t *class, double *weight)
@@ -81,7 +81,7 @@ struct status class_weights_read(const char *text, struct arena *arena, struct c
     return status_ok();
 }
 
-/* ---- The split. ---- */
+/* ---- the split ---- */
 
 struct weighted_split {
     struct data_split split; /* first */

@@ -9,7 +9,7 @@
 #define EXPECT_AFTER     256                 /* rows that tell how large a block will be */
 #define WARNINGS_MAX     20
 
-/* ---- Bad records. ---- */
+/* ---- bad records ---- */
 
 static uint64_t reader_bit(const struct file_source *source)
 {
@@ -55,7 +55,7 @@ static struct status count_bad(struct file_source *source, struct status bad)
     return status_ok();
 }
 
-/* ---- Blocks of rows. ---- */
+/* ---- blocks of rows ---- */
 
 /* Does the record belong to this reader? If some may be bad, a reader always has the same ones,
  * so that it knows its number of rows in an epoch. */

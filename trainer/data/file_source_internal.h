@@ -53,7 +53,7 @@ struct file_source {
     int current; /* the one that is made */
 };
 
-/* ---- Epochs and their files (file_source_epoch.c). ---- */
+/* ---- epochs and their files (file_source_epoch.c) ---- */
 
 /* Is each record a row, because none may be bad? */
 bool file_source_rows_are_records(const struct file_source *source);
@@ -69,7 +69,7 @@ struct status file_source_open_file(struct file_source *source, uint32_t file);
 struct status file_source_open_next(struct file_source *source, bool *more);
 void file_source_close_file(struct file_source *source);
 
-/* ---- Blocks of rows (file_source_blocks.c). ---- */
+/* ---- blocks of rows (file_source_blocks.c) ---- */
 
 /* Reads one record into the block. *ended: the file has no more. */
 struct status file_source_read_row(struct file_source *source, bool *ended);
@@ -86,7 +86,7 @@ struct status file_source_find_row(struct file_source *source, bool *found);
 /* DATA_LOSS: this reader has read an epoch and found no row in it. Says why. */
 struct status file_source_no_rows(const struct file_source *source);
 
-/* ---- Kept blocks (file_source_kept.c). ---- */
+/* ---- kept blocks (file_source_kept.c) ---- */
 
 /* Takes the next block of the epoch, without its order, if it is kept. */
 bool file_source_take_kept(struct file_source *source);

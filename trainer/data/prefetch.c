@@ -33,7 +33,7 @@ struct prefetch_source {
     bool ended;           /* the thread makes no more batches */
 };
 
-/* ---- The thread. ---- */
+/* ---- the thread ---- */
 
 /* Includes the characters of texts, which are in the batch's memory too. */
 static size_t held_bytes(const struct tensor *tensor)
@@ -133,7 +133,7 @@ static void stop(struct prefetch_source *source)
         status_ignore(status_resume(source->ring[(source->made - 1) % RING].status));
 }
 
-/* ---- The batch_source. ---- */
+/* ---- the batch_source ---- */
 
 /* Has the caller received a batch without rows as the last one? */
 static bool has_given_the_end(struct prefetch_source *source)

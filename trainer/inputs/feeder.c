@@ -20,7 +20,7 @@ static const char *role_text(enum feed_role role)
     return texts[role];
 }
 
-/* ---- Matching columns with feeds. ---- */
+/* ---- matching columns with feeds ---- */
 
 /* The input of data without names, such as IDX files: the only input of any model. */
 #define NAMELESS "x"
@@ -101,8 +101,10 @@ struct status feeder_check(const struct training_graph *graph, const struct trai
     return status_ok();
 }
 
-/* ---- The feeds of a plan: those of the data, the random seed, the variables' values, the places
- * of rows, all candidates, the scale of the loss. ---- */
+/* ---- the feeds of a plan ---- */
+
+/* They are those of the data, the random seed, the variables' values, the places of rows, all
+ * candidates, and the scale of the loss. */
 
 /* Limit of the endpoints of a pass: a sparse feed has three. */
 static int endpoints_max(const struct training_graph *graph, const struct training_pass *pass)
@@ -299,7 +301,7 @@ void feeder_copy_data(struct feeder *feeder)
     }
 }
 
-/* ---- The rows of lookups. ---- */
+/* ---- the rows of lookups ---- */
 
 /* Finds the rows of all lookups of a sparse variable. */
 static struct status find_rows_of(struct feeder *feeder, int v, struct row_scratch *scratch)

@@ -12,7 +12,7 @@ struct file_data {
     struct data_split *train, *validation, *test; /* NULL: none */
 };
 
-/* ---- The splits. ---- */
+/* ---- the splits ---- */
 
 static struct status make_split(const struct file_data_maker *maker, const char *flag,
                                 const struct text_list *files, struct data_split **out)
@@ -143,7 +143,7 @@ int64_t file_data_bad_records(const struct data *data)
     return file_split_bad_records(data->train);
 }
 
-/* ---- pstrain schema. ---- */
+/* ---- pstrain schema ---- */
 
 static void print_missing(const char *path, const struct schema *schema)
 {

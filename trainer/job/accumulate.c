@@ -94,7 +94,7 @@ static void make_room(float **array, size_t *capacity, size_t count)
     }
 }
 
-/* ---- Rows: a step needs the union of its batches' rows. ---- */
+/* ---- rows: a step needs the union of its batches' rows ---- */
 
 static bool joins_rows(const struct accumulating_source *source, int v)
 {
@@ -206,7 +206,7 @@ static void add_rows(struct accumulating_source *source, int v,
     source->variables[v].taken += given->rows.count;
 }
 
-/* ---- Sums. ---- */
+/* ---- sums ---- */
 
 /* The weight of a batch's values. `batches` moves of an average by `momentum` equal one move by
  * momentum^batches, which the ps makes, towards the values weighted like this. */
@@ -281,7 +281,7 @@ static void take_batch(struct accumulating_source *source, uint32_t batch,
     }
 }
 
-/* ---- A scale that changes. ---- */
+/* ---- a scale that changes ---- */
 
 static bool are_finite(const struct accumulating_source *source,
                        const struct variable_gradient *given)

@@ -25,7 +25,7 @@ static unsigned long long step_of(const struct chief *chief)
     return chief->client->global_step;
 }
 
-/* ---- The step at which the job begins. ---- */
+/* ---- the step at which the job begins ---- */
 
 /* The position at which a synchronous job begins in its rows. A checkpoint without one is
  * assumed to come from the current number of workers. */
@@ -215,7 +215,7 @@ static struct status start_saver(struct chief *chief)
     return saver_start(&saver, chief->client, &chief->saver);
 }
 
-/* ---- The end of the job. ---- */
+/* ---- the end of the job ---- */
 
 /* Waits for the workers, and checks the ps tasks periodically: if one is lost, the workers
  * cannot finish, and the wait would not end. */
@@ -346,7 +346,7 @@ static struct status work(struct chief *chief)
     return save_and_conclude(chief);
 }
 
-/* ---- After the loss of a ps. ---- */
+/* ---- after the loss of a ps ---- */
 
 static struct status go_back(struct chief *chief)
 {

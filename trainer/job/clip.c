@@ -25,7 +25,7 @@ struct clipping_source {
     struct variable_gradient *clipped; /* [variables_count] */
 };
 
-/* ---- Arithmetic. ---- */
+/* ---- arithmetic ---- */
 
 CLONES static double sum_squares(const float *g, size_t count)
 {
@@ -64,7 +64,7 @@ static float factor_of(double squares, float limit)
     return norm <= (double)limit ? 1 : (float)((double)limit / norm);
 }
 
-/* ---- The source. ---- */
+/* ---- the source ---- */
 
 static bool is_trained(const struct clipping_source *clipping, int v)
 {

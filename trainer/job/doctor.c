@@ -25,7 +25,7 @@ struct probed_task {
     bool started;
 };
 
-/* ---- Asking. ---- */
+/* ---- asking ---- */
 
 static const char *no_answer(struct probed_task *probed_task, struct channel *channel,
                              struct status status)
@@ -118,7 +118,7 @@ static void *examine(void *context)
     return NULL;
 }
 
-/* ---- The whole map. ---- */
+/* ---- the whole map ---- */
 
 static int collect(const struct task_endpoint *endpoint, struct probed_task *out)
 {

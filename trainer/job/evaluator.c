@@ -25,7 +25,7 @@ static bool is_stopped(const struct evaluator *evaluator)
     return atomic_load(&evaluator->progress->stop);
 }
 
-/* ---- One evaluation. ---- */
+/* ---- one evaluation ---- */
 
 /* The ps tasks keep the snapshot until the end, because its rows are read batch by batch. */
 static struct status evaluate_snapshot(struct evaluator *evaluator, const _Atomic bool *enough,
@@ -68,7 +68,7 @@ static bool may_pass(struct status status)
            status.code == STATUS_CANCELLED;
 }
 
-/* ---- When to evaluate. ---- */
+/* ---- when to evaluate ---- */
 
 /* Waits until that time, or until the job is over. */
 static void wait_until(const struct evaluator *evaluator, int64_t until_ns)

@@ -33,7 +33,7 @@ static struct status read_number(const char *text, const char **at, int *value, 
     return *digits > 0 ? status_ok() : broken(text, *at, "a number is missing");
 }
 
-/* ---- Hosts. ---- */
+/* ---- hosts ---- */
 
 struct host_expansion {
     const char *text;
@@ -154,7 +154,7 @@ struct status host_list_expand(const char *text, struct arena *arena, struct hos
     return status;
 }
 
-/* ---- Numbers of tasks. ---- */
+/* ---- numbers of tasks ---- */
 
 struct status task_counts_expand(const char *text, struct arena *arena, struct task_counts *out)
 {

@@ -98,7 +98,7 @@ const char *job_map_ps_list(const struct job_map *map, struct arena *arena)
     return kept;
 }
 
-/* ---- Checks. ---- */
+/* ---- checks ---- */
 
 static struct status no_address(const char *address, const char *why)
 {
@@ -248,7 +248,7 @@ struct status job_map_check(struct job_map *map, bool need_self, struct arena *a
     return takes_part ? check_self(map) : status_ok();
 }
 
-/* ---- The flags. ---- */
+/* ---- the flags ---- */
 
 static const char *trim(char *text)
 {

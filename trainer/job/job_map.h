@@ -93,7 +93,7 @@ const struct job_task *job_self(const struct job_map *map);
 /* The addresses of the ps tasks, in order, joined by commas. All tasks must agree on it. */
 const char *job_map_ps_list(const struct job_map *map, struct arena *arena);
 
-/* ---- For the readers of flags and of TF_CONFIG. ---- */
+/* ---- for the readers of flags and of TF_CONFIG ---- */
 
 bool job_has_many(enum job_kind kind); /* such tasks need an index */
 struct status job_kind_parse(const char *name, struct job_map *map, enum job_kind *out);

@@ -29,7 +29,7 @@ static struct status get_number(const struct job_variables *variables, const cha
     return status_ok();
 }
 
-/* ---- The hosts of the ranks. ---- */
+/* ---- the hosts of the ranks ---- */
 
 /* The number of lower ranks on the rank's host. */
 static int local_rank(const struct job_ranks *ranks, uint32_t rank)
@@ -66,7 +66,7 @@ static void deal(const struct host_list *hosts, const struct task_counts *counts
             }
 }
 
-/* ---- Slurm. ---- */
+/* ---- Slurm ---- */
 
 static struct status read_cyclic(const struct job_variables *variables, bool *out)
 {
@@ -144,7 +144,7 @@ static struct status read_slurm(const struct job_variables *variables, struct ar
     return status_ok();
 }
 
-/* ---- MPI. ---- */
+/* ---- MPI ---- */
 
 static const struct mpi {
     const char *name, *rank, *size, *local_rank, *local_size;
@@ -250,7 +250,7 @@ struct status job_ranks_read(const struct job_variables *variables, const char *
     return status_ok();
 }
 
-/* ---- The map. ---- */
+/* ---- the map ---- */
 
 struct status job_ranks_map(const struct job_ranks *ranks, int64_t ps_count, int64_t first_port,
                             struct arena *arena, struct job_map *out)

@@ -151,7 +151,7 @@ static struct status evaluate_here(struct evaluating *evaluating, struct ps_clie
     return client_pull_again(client);
 }
 
-/* ---- In a thread, while the chief continues or waits for the verdict. ---- */
+/* ---- in a thread, while the chief continues or waits for the verdict ---- */
 
 static void *run(void *context)
 {
@@ -262,7 +262,7 @@ void monitor_drop(struct monitor *monitor)
     status_ignore(end_behind(monitor, &verdict));
 }
 
-/* ---- A step. ---- */
+/* ---- a step ---- */
 
 static struct status step_behind(struct monitor *monitor, struct ps_client *client,
                                  struct saver *saver, const _Atomic bool *enough)

@@ -80,7 +80,7 @@ struct status endpoint_open(struct task_endpoint *endpoint, const struct task_op
     return loop_create(&endpoint->loop);
 }
 
-/* ---- Listening. ---- */
+/* ---- listening ---- */
 
 static bool is_loopback(const char *address)
 {
@@ -126,7 +126,7 @@ struct status endpoint_listen(struct task_endpoint *endpoint, struct budget *bud
     return status_in(status, "cannot listen at %s", self->address);
 }
 
-/* ---- Calling. ---- */
+/* ---- calling ---- */
 
 struct status endpoint_connect(struct task_endpoint *endpoint, struct ps_channels *out)
 {

@@ -38,7 +38,7 @@ static bool is_evaluator(const struct training_task *trainee)
     return trainee->options->map->kind == JOB_EVALUATOR;
 }
 
-/* ---- The thread that trains or evaluates. ---- */
+/* ---- the thread that trains or evaluates ---- */
 
 static struct status work(struct training_task *trainee)
 {
@@ -70,7 +70,7 @@ static void *train(void *context)
     return NULL;
 }
 
-/* ---- The thread that monitors. ---- */
+/* ---- the thread that monitors ---- */
 
 static void trained(struct loop_task *task)
 {

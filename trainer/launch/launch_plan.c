@@ -19,7 +19,7 @@ struct launch_maker {
     const char *ps_hosts, *worker_hosts; /* the flags of all tasks */
 };
 
-/* ---- Checks. ---- */
+/* ---- checks ---- */
 
 static bool is_here(const char *host)
 {
@@ -62,7 +62,7 @@ static struct status check_flags(const struct launch_request *request)
     return status_ok();
 }
 
-/* ---- The tasks. ---- */
+/* ---- the tasks ---- */
 
 static const char *host_of(const struct launch_maker *maker, int task)
 {

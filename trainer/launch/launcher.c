@@ -41,7 +41,7 @@ struct launcher {
     int stop_signal; /* received by the launcher; 0: none */
 };
 
-/* ---- Starting. ---- */
+/* ---- starting ---- */
 
 static void close_file(int *file)
 {
@@ -140,7 +140,7 @@ static struct status start_task(struct launcher *launcher, const struct launched
     return status_ok();
 }
 
-/* ---- Ending. ---- */
+/* ---- ending ---- */
 
 /* A task that does not read its requests cannot be asked; it runs into the timeout. */
 static void request_all(struct launcher *launcher, char request)
@@ -184,7 +184,7 @@ static void handle_signal(struct launcher *launcher, int number)
         stop_harder(launcher, number == SIGINT ? SUPERVISE_INTERRUPT : SUPERVISE_TERMINATE);
 }
 
-/* ---- Output. ---- */
+/* ---- output ---- */
 
 /* Reads the available output. Closes the stream at its end. */
 static void read_stream(struct launched *task, int stream)
@@ -244,7 +244,7 @@ static void reap(struct launcher *launcher)
     }
 }
 
-/* ---- The loop. ---- */
+/* ---- the loop ---- */
 
 static int wait_ms(const struct launcher *launcher)
 {

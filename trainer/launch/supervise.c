@@ -21,7 +21,7 @@ struct supervisor {
     int64_t stop_timeout_ms;
 };
 
-/* ---- Starting the program. ---- */
+/* ---- starting the program ---- */
 
 /* Runs in the child and does not return. A failure's errno goes to the parent. */
 static void become_program(const struct supervision *supervision, pid_t parent, int failure)
@@ -66,7 +66,7 @@ static struct status start_program(const struct supervision *supervision, pid_t 
     return status_ok();
 }
 
-/* ---- Watching it. ---- */
+/* ---- watching it ---- */
 
 /* The group has the child's number until the child has been waited for. */
 static void send_signal(struct supervisor *supervisor, int number)

@@ -12,7 +12,7 @@
 #define VALIDATION "val_" /* Keras' prefix of values computed from the validation rows */
 #define STATE_MAX  ((size_t)1 << 16)
 
-/* ---- The monitored value. ---- */
+/* ---- the monitored value ---- */
 
 static struct status unknown_monitor(const char *monitor, const struct training_graph *graph)
 {
@@ -78,7 +78,7 @@ double early_stopping_value(const struct early_stopping *stopping,
     return stopping->metric < 0 ? evaluation->loss : evaluation->metrics[stopping->metric];
 }
 
-/* ---- The verdict on a value. ---- */
+/* ---- the verdict on a value ---- */
 
 static bool improves(const struct early_stopping *stopping, double value, double reference)
 {
@@ -115,7 +115,7 @@ struct verdict early_stopping_add(struct early_stopping *stopping, uint64_t step
     return (struct verdict){ .best = true };
 }
 
-/* ---- The state in a file. ---- */
+/* ---- the state in a file ---- */
 
 static struct status take_state(const struct json_value *json, struct early_stopping *stopping)
 {

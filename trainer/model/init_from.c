@@ -35,7 +35,7 @@ struct init_from {
     int variable;
 };
 
-/* ---- The files. ---- */
+/* ---- the files ---- */
 
 static struct status find_prefix(const char *path, struct arena *arena, const char **out)
 {
@@ -116,7 +116,7 @@ static const char *find_key(const struct init_from *init, const char *name)
     return find_exact_key(init, arena_printf(init->arena, "%s/%s", init->model, name));
 }
 
-/* ---- The map. ---- */
+/* ---- the map ---- */
 
 static struct status read_renaming(char *text, struct renaming *out)
 {
@@ -181,7 +181,7 @@ static const char *old_name(struct init_from *init, const char *name)
     return name;
 }
 
-/* ---- Finding the value of each variable. ---- */
+/* ---- finding the value of each variable ---- */
 
 /* The variables' names, or the keys of a file without them. */
 static const char *names_there(const struct init_from *init)
@@ -411,7 +411,7 @@ const char *init_from_report(const struct init_from *init)
     return init->report;
 }
 
-/* ---- Values. ---- */
+/* ---- values ---- */
 
 struct status init_from_begin(struct init_from *init, int variable, bool *has)
 {

@@ -193,7 +193,7 @@ void model_source_keep_totals(struct gradient_source *base, double *totals)
     source->totals = totals;
 }
 
-/* ---- Finding rows ahead. ---- */
+/* ---- finding rows ahead ---- */
 
 static struct status find_next(struct batch_source *base, int64_t rows_max, struct batch *out)
 {
@@ -244,7 +244,7 @@ static struct batch_source *finding_source(struct model_source *source, struct b
     return &finding->source;
 }
 
-/* ---- Opening. ---- */
+/* ---- opening ---- */
 
 /* Opens rows that `turns` assigns in turns. Prefetching is outside of it, so that the next share
  * is requested before this one ends. */

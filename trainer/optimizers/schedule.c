@@ -11,7 +11,7 @@
 
 #define PI_F 3.14159265f
 
-/* ---- The kinds, in Keras' order of operations. ---- */
+/* ---- the kinds, in Keras' order of operations ---- */
 
 static float fraction_of(uint64_t step, double decay_steps, bool staircase)
 {
@@ -144,7 +144,7 @@ static bool is_piecewise(const struct schedule *schedule)
     return schedule->kind->parameters_count == 0;
 }
 
-/* ---- Making a schedule. ---- */
+/* ---- making a schedule ---- */
 
 static struct status no_schedule(const char *name)
 {

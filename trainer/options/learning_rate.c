@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- The syntax of the flag. ---- */
+/* ---- the syntax of the flag ---- */
 
 static const char *skip_space(const char *at)
 {
@@ -92,7 +92,7 @@ struct status learning_rate_call_to_json(const char *call, struct buffer *out)
                         call);
 }
 
-/* ---- The choice. ---- */
+/* ---- the choice ---- */
 
 static struct status take_schedule(const struct layers_schedule *described,
                                    struct schedule *schedule, float *rate, bool *has_rate)

@@ -117,7 +117,7 @@ static struct status choose_clip(const struct flag_values *flags,
     return status_ok();
 }
 
-/* ---- Options that all of Keras' optimizers share. ---- */
+/* ---- options that all of Keras' optimizers share ---- */
 
 static bool is_common(const char *name)
 {
@@ -271,7 +271,7 @@ static struct status choose_lazy(const struct flag_values *flags,
     return status_ok();
 }
 
-/* ---- Keras' MultiOptimizer. ---- */
+/* ---- Keras' MultiOptimizer ---- */
 
 /* Refuses options that a Keras optimizer applies only to its own variables, but pstrain to all
  * of the job. */

@@ -43,7 +43,7 @@ static struct status refuse(const char *at)
                         "'%.100s' is not of the form PATTERN=NAME(SETTING=NUMBER, ...); ...", at);
 }
 
-/* ---- An optimizer and its settings. ---- */
+/* ---- an optimizer and its settings ---- */
 
 struct rule_reader {
     const char *at;
@@ -131,7 +131,7 @@ static struct status read_optimizer(struct rule_reader *reading)
     return status_ok();
 }
 
-/* ---- Patterns. ---- */
+/* ---- patterns ---- */
 
 /* Assigns the optimizer of this number to the matching variables that have none yet. */
 static struct status match(const char *pattern, const char *const *names, int count, int number,
@@ -184,7 +184,7 @@ struct status other_optimizers_read(const char *text, const char *const *names, 
     return status_ok();
 }
 
-/* ---- Keras' MultiOptimizer. ---- */
+/* ---- Keras' MultiOptimizer ---- */
 
 /* A pattern, and the same text for a plain comparison. */
 struct matcher {
@@ -285,7 +285,7 @@ struct status other_optimizers_match(const struct layers_other_optimizer *patter
     return status;
 }
 
-/* ---- Beside Muon. ---- */
+/* ---- beside Muon ---- */
 
 /* A setting of the job, or its optimizer's default. */
 static float job_setting(const struct client_job *job, const char *name)

@@ -5,7 +5,7 @@
 #include "trainer/inputs/file_data.h"
 #include "trainer/predict/predictor.h"
 
-/* ---- The signature. ---- */
+/* ---- the signature ---- */
 
 static struct status no_signature(const struct savedmodel *model, const char *why)
 {
@@ -48,7 +48,7 @@ struct status predictor_choose_signature(struct predictor *predictor)
     return savedmodel_plan_only(predictor->model, predictor->signature, &predictor->plan);
 }
 
-/* ---- Its inputs. ---- */
+/* ---- its inputs ---- */
 
 /* Is the input K a ragged tensor, with K_1 as the values and the row splits? Two inputs with one
  * number per row look the same. Then the files have a column K_1, which row splits never have. */
@@ -185,7 +185,7 @@ static struct status describe_inputs(struct predictor *predictor)
     return status_ok();
 }
 
-/* ---- Labels. ---- */
+/* ---- labels ---- */
 
 /* A label is found by its name, as an input is. */
 static struct status check_label(const struct predictor *predictor,

@@ -18,7 +18,7 @@
 #define PROGRESS_MS 200
 #define FLUSH_BYTES ((size_t)256 << 10)
 
-/* ---- Opening. ---- */
+/* ---- opening ---- */
 
 static void warn(void *context, const char *text)
 {
@@ -118,7 +118,7 @@ static struct status open_all(struct predictor *predictor)
     return open_output(predictor);
 }
 
-/* ---- Running. ---- */
+/* ---- running ---- */
 
 static struct status feed_values(struct predictor *predictor, int input,
                                  const struct batch_column *column)

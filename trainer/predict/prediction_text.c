@@ -51,7 +51,7 @@ struct status prediction_check(const struct prediction_column *columns, int coun
     return status_ok();
 }
 
-/* ---- CSV. ---- */
+/* ---- CSV ---- */
 
 static void print_field(struct bytes text, struct buffer *out)
 {
@@ -119,7 +119,7 @@ void prediction_print_header(enum prediction_format format, const struct predict
     buffer_finish(&name);
 }
 
-/* ---- JSON lines. ---- */
+/* ---- JSON lines ---- */
 
 static void print_json_row(const struct prediction_column *columns, int count, int64_t row,
                            struct buffer *out)

@@ -69,7 +69,7 @@ struct ticket {
     bool reader;
 };
 
-/* ---- Tasks: protocol_tasks.c. ---- */
+/* ---- tasks: protocol_tasks.c ---- */
 
 struct join_request {
     const struct identity *identity;
@@ -224,7 +224,7 @@ struct status unpack_totals_reply(const struct message *message, struct arena *a
 struct status unpack_identify_reply(const struct message *message, struct arena *arena,
                                     struct identify_reply *out);
 
-/* ---- A generation of the job begins: protocol_create.c. ---- */
+/* ---- a generation of the job begins: protocol_create.c ---- */
 
 #define PIECE_FLOAT 1 /* DT_FLOAT */
 
@@ -302,7 +302,7 @@ struct status unpack_write_request(const struct message *message, struct arena *
 struct status unpack_open_request(const struct message *message, struct arena *arena,
                                   struct open_request *out);
 
-/* ---- Values and gradients: protocol_values.c. ---- */
+/* ---- values and gradients: protocol_values.c ---- */
 
 /* The number of keys that a message has for each piece by keys. */
 struct key_counts {
@@ -358,7 +358,7 @@ struct status unpack_push_request(const struct message *message, struct arena *a
 struct status unpack_push_reply(const struct message *message, struct arena *arena,
                                 struct push_reply *out);
 
-/* ---- Snapshots: protocol_snapshot.c. ---- */
+/* ---- snapshots: protocol_snapshot.c ---- */
 
 struct applied_push {
     uint32_t worker;

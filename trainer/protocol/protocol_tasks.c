@@ -373,7 +373,7 @@ struct status unpack_identify_reply(const struct message *message, struct arena 
     return status_ok();
 }
 
-/* ---- Notes. ---- */
+/* ---- notes ---- */
 
 struct message pack_note_request(const struct note_request *request)
 {

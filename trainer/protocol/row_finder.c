@@ -81,7 +81,7 @@ struct status row_finder_add(struct row_finder *finder, const int64_t *ids, size
     return status_ok();
 }
 
-/* ---- By a bit for each row. ---- */
+/* ---- by a bit for each row ---- */
 
 #define WORD_BITS 64
 
@@ -166,7 +166,7 @@ static size_t find_by_marks(struct row_finder *finder)
     return rows;
 }
 
-/* ---- By sorting. ---- */
+/* ---- by sorting ---- */
 
 /* Without its sign bit flipped, a negative key would be larger than a positive one. */
 #define SIGN_BIT ((uint64_t)1 << 63)
@@ -240,7 +240,7 @@ static size_t find_by_sorting(struct row_finder *finder)
     return rows;
 }
 
-/* ---- By sorting numbers that hold an id and its index. ---- */
+/* ---- by sorting numbers that hold an id and its index ---- */
 
 /* Bits of the largest number. */
 static int bits_of(uint64_t largest)

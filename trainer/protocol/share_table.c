@@ -16,7 +16,7 @@ void share_table_finish(struct share_table *table)
     *table = (struct share_table){ 0 };
 }
 
-/* ---- Ranges. ---- */
+/* ---- ranges ---- */
 
 static int compare(const void *a, const void *b)
 {
@@ -39,7 +39,7 @@ static size_t join_ranges(struct turn_range *ranges, size_t count)
     return left;
 }
 
-/* ---- Giving. ---- */
+/* ---- giving ---- */
 
 static size_t shares_of(const struct share_table *table, uint32_t worker)
 {
@@ -145,7 +145,7 @@ uint64_t share_table_given(const struct share_table *table)
     return turns;
 }
 
-/* ---- The position. ---- */
+/* ---- the position ---- */
 
 void share_table_position(const struct share_table *table, uint64_t **numbers, size_t *count)
 {

@@ -45,7 +45,7 @@ bool generation_needs(const struct ps *ps, uint32_t rank)
     return rank == 0 || (generation_of(ps)->sync && rank < generation_of(ps)->sync_workers);
 }
 
-/* ---- Create. ---- */
+/* ---- Create ---- */
 
 /* Only the current process of the chief may begin a generation, and its number must be the
  * largest so far. */
@@ -182,7 +182,7 @@ void ps_create_variables(void *instance, struct call *call, struct message *mess
     arena_destroy(arena);
 }
 
-/* ---- Open. ---- */
+/* ---- Open ---- */
 
 struct status generation_check_filling(const struct ps *ps, uint64_t number, uint64_t incarnation)
 {
@@ -235,7 +235,7 @@ void ps_open(void *instance, struct call *call, struct message *message)
     membership_answer_joins(ps, joins);
 }
 
-/* ---- Stop. ---- */
+/* ---- Stop ---- */
 
 /* The workers learn the new last step from the replies to their pushes. In a synchronous job,
  * all must make the same last step, and workers that wait for the caller have begun the next

@@ -14,7 +14,7 @@
 #define SILENT_MS 3000 /* three heartbeats: worth a line */
 #define NOBODY    UINT32_MAX
 
-/* ---- Which tasks does the ps wait for? ---- */
+/* ---- which tasks does the ps wait for? ---- */
 
 /* A task that has not come is named with its address, so that people know where to look. */
 static void append_stranger(const struct ps *ps, uint32_t rank, struct buffer *out)
@@ -100,7 +100,7 @@ void ps_describe_wait(struct ps *ps, char *out, size_t size)
     buffer_finish(&text);
 }
 
-/* ---- The heartbeat. ---- */
+/* ---- the heartbeat ---- */
 
 /* Keeps why a process of this job was refused, for those who wait for it. */
 static void note_refusal(struct ps *ps, const struct identity *identity, struct status why)
@@ -159,7 +159,7 @@ void ps_heartbeat(void *instance, struct call *call, struct message *message)
     arena_destroy(arena);
 }
 
-/* ---- For the process. ---- */
+/* ---- for the process ---- */
 
 /* With the lock: finds a task that the job needs and that has not been heard from since since_ns;
  * NULL: none. *spare: how many workers may be lost, reduced by the lost ones. */

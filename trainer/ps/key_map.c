@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-/* ---- Blocks. ---- */
+/* ---- blocks ---- */
 
 bool key_blocks_add(struct key_blocks *blocks)
 {
@@ -38,7 +38,7 @@ void key_blocks_finish(struct key_blocks *blocks)
     *blocks = (struct key_blocks){ 0 };
 }
 
-/* ---- Buckets. ---- */
+/* ---- buckets ---- */
 
 static uint32_t *bucket_at(const struct key_map *map, uint32_t index)
 {
@@ -124,7 +124,7 @@ void key_map_finish(struct key_map *map)
     key_blocks_finish(&map->buckets);
 }
 
-/* ---- The list of a shard. ---- */
+/* ---- the list of a shard ---- */
 
 static void link_newest(struct key_map *map, uint32_t index)
 {
@@ -166,7 +166,7 @@ void key_map_touch(struct key_map *map, uint32_t index, uint64_t used)
     link_newest(map, index);
 }
 
-/* ---- Entries. ---- */
+/* ---- entries ---- */
 
 /* KEY_NONE: no memory. Row numbers have 31 bits, and so more entries would be useless. */
 static uint32_t take_entry(struct key_map *map)

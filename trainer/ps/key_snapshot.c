@@ -4,7 +4,7 @@
 #include "base/arena.h"
 #include "trainer/ps/key_table.h"
 
-/* ---- Saved rows. ---- */
+/* ---- saved rows ---- */
 
 static bool has_row(uint32_t row)
 {
@@ -63,7 +63,7 @@ const struct key_record **key_saved_sort(const struct key_saved *saved)
     return records;
 }
 
-/* ---- Snapshots. ---- */
+/* ---- snapshots ---- */
 
 struct key_snapshot *key_table_hold(struct key_table *table, uint64_t step, bool slots)
 {
@@ -125,7 +125,7 @@ void key_snapshots_save(struct key_table *table, const struct key_entry *entry)
             save_for(table, at, entry);
 }
 
-/* ---- Reading a snapshot. ---- */
+/* ---- reading a snapshot ---- */
 
 /* A key of the shard; its row is in the table or saved. */
 struct image_row {
@@ -311,7 +311,7 @@ struct status key_snapshot_read(struct key_table *table, struct key_snapshot *sn
     return status_ok();
 }
 
-/* ---- Restoring. ---- */
+/* ---- restoring ---- */
 
 /* With the lock. */
 static void fill_row(struct key_table *table, const struct key_batch *batch, size_t i, uint32_t row)

@@ -82,7 +82,7 @@ struct status key_table_check(struct key_table *table)
                         count);
 }
 
-/* ---- Rows. ---- */
+/* ---- rows ---- */
 
 static size_t row_bytes(const struct key_table *table)
 {
@@ -143,7 +143,7 @@ uint32_t key_table_add(struct key_table *table, int64_t key, uint64_t used)
     return index;
 }
 
-/* ---- Finding many keys. ---- */
+/* ---- finding many keys ---- */
 
 #define GROUP 64
 
@@ -188,7 +188,7 @@ static void find_group(const struct key_table *table, const int64_t *keys, size_
     }
 }
 
-/* ---- Reading. ---- */
+/* ---- reading ---- */
 
 void key_table_copy_value(const struct key_table *table, int64_t key, const float *row,
                           enum key_reading reading, float *out)
@@ -254,7 +254,7 @@ bool key_table_copy(struct key_table *table, const int64_t *keys, size_t count,
     return kept;
 }
 
-/* ---- Updating. ---- */
+/* ---- updating ---- */
 
 /* Finds the row of a key for an update, and counts the key. NULL: it has no row yet. */
 static float *use_key(struct key_table *table, int64_t key, uint32_t found,

@@ -95,7 +95,7 @@ void key_table_apply(struct key_table *table, const struct key_update *update);
 /* Instead of an update, in a step that is skipped: nothing changes. */
 void key_table_skip(struct key_table *table, bool keep_before);
 
-/* ---- Snapshots and restoring: key_snapshot.c. ---- */
+/* ---- snapshots and restoring: key_snapshot.c ---- */
 
 /* One shard, as it was. */
 struct key_image {
@@ -153,7 +153,7 @@ struct status key_table_fill(struct key_table *table, const struct key_batch *ba
 /* After all key_table_fill: sorts the keys by when they were used. */
 void key_table_sort(struct key_table *table);
 
-/* ---- Shared by key_table.c and key_snapshot.c, with the table's lock held. ---- */
+/* ---- shared by key_table.c and key_snapshot.c, with the table's lock held ---- */
 
 #define KEY_ABSENT (KEY_NONE - 1) /* a record's row: the key did not exist */
 

@@ -198,7 +198,7 @@ bool liveness_is_present(const struct ps *ps, const struct worker *worker)
     return member == NULL || (member->left == NULL && member->heard_ns >= since_ns);
 }
 
-/* ---- For the process. ---- */
+/* ---- for the process ---- */
 
 int64_t ps_last_heard_ns(struct ps *ps)
 {

@@ -89,7 +89,7 @@ bool membership_any_finished(const struct ps *ps)
     return false;
 }
 
-/* ---- Admission. ---- */
+/* ---- admission ---- */
 
 /* The worker with this index, or the reader. NULL: it has not joined. */
 static const struct worker *find_place(const struct ps *ps, uint32_t index, bool reader)
@@ -149,7 +149,7 @@ struct status membership_admit_worker(struct ps *ps, const struct ticket *ticket
     return membership_admit(ps, ticket, out);
 }
 
-/* ---- Joining. ---- */
+/* ---- joining ---- */
 
 /* Is there nothing left to do for a task that joins now? */
 static bool is_finished(const struct ps *ps)

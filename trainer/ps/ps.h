@@ -47,7 +47,7 @@ void ps_destroy(struct ps *ps); /* call it after closing its channels; accepts N
 
 uint64_t ps_global_step(struct ps *ps); /* updates applied so far */
 
-/* ---- For the process that serves a ps: who is present, is the job over? (heartbeat.c) ---- */
+/* ---- for the process that serves a ps: who is present, is the job over? (heartbeat.c) ---- */
 
 /* When any task of the job was last heard from; 0: never */
 int64_t ps_last_heard_ns(struct ps *ps);

@@ -117,7 +117,7 @@ void pushes_begin(struct ps *ps, uint64_t step)
     ps->pushes->step = step;
 }
 
-/* ---- For a snapshot (snapshots.h). ---- */
+/* ---- for a snapshot (snapshots.h) ---- */
 
 void pushes_hold(struct ps *ps)
 {
@@ -175,7 +175,7 @@ uint64_t pushes_applied(const struct ps *ps, const struct worker *worker)
     return pushes_progress_of(ps, worker)->applied;
 }
 
-/* ---- Whole pushes. ---- */
+/* ---- whole pushes ---- */
 
 /* Finds the chunk of the same push as `chunk` that begins with the piece `first`. NULL: it has
  * not arrived. */
@@ -215,7 +215,7 @@ static struct push *take_whole(struct ps *ps, struct push *first)
     return push;
 }
 
-/* ---- Choosing the pushes of the next update. ---- */
+/* ---- choosing the pushes of the next update ---- */
 
 /* The next push to apply. A copy of one that is being applied stays in the list: see
  * take_copies. */

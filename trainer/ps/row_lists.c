@@ -76,7 +76,7 @@ void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
     slice_rows_append(rows, slice, reader);
 }
 
-/* ---- Keys. ---- */
+/* ---- keys ---- */
 
 void key_lists_finish(struct key_list_set *keys)
 {

@@ -36,7 +36,7 @@ void slice_rows_take(struct slice_rows *rows, const struct slice *slice,
 size_t slice_rows_append(struct slice_rows *rows, const struct slice *slice,
                          struct row_ids_reader *reader);
 
-/* ---- Keys. ---- */
+/* ---- keys ---- */
 
 /* The lists of keys in the payload of a request: one for each slice with keys in its range, in
  * order, or none at all. Free with key_lists_finish. */

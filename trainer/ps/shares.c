@@ -37,7 +37,7 @@ void shares_destroy(struct shares *shares)
     free(shares);
 }
 
-/* ---- A generation begins. ---- */
+/* ---- a generation begins ---- */
 
 static struct status begin_table(struct share_table *table, const struct create_request *request)
 {
@@ -81,7 +81,7 @@ void shares_position(const struct ps *ps, uint64_t **numbers, size_t *count)
         share_table_position(&ps->shares->table, numbers, count);
 }
 
-/* ---- Turns count. ---- */
+/* ---- turns count ---- */
 
 struct status shares_check_turn(const struct ps *ps, const struct worker *worker, uint64_t turn)
 {
@@ -114,7 +114,7 @@ void shares_forget(struct ps *ps, const struct worker *worker)
     share_table_give_back(&ps->shares->table, worker->index);
 }
 
-/* ---- Take. ---- */
+/* ---- Take ---- */
 
 /* Reassigns the turns of workers that have finished, failed or gone silent. Returns the number
  * of unassigned turns. */

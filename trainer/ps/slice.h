@@ -155,7 +155,9 @@ void slice_skip(struct slice *slice, bool keep_before);
 void slice_measure(struct slice *slice, const struct slice_update *update, const float *g,
                    struct optimizer_norms *norms);
 
-/* ---- A slice with rows: slice_rows.c. Row numbers are relative to the slice. ---- */
+/* ---- a slice with rows: slice_rows.c ---- */
+
+/* Row numbers are relative to the slice. */
 
 /* The gradient of some rows. */
 struct rows_gradient {

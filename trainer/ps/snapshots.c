@@ -364,7 +364,7 @@ void ps_cut(void *instance, struct call *call, struct message *message)
         call_fail(call, status);
 }
 
-/* ---- Time. ---- */
+/* ---- time ---- */
 
 static bool is_late(const struct ps *ps, const struct snapshot_owner *owner, int64_t now_ns)
 {

@@ -38,7 +38,7 @@ void staleness_destroy(struct staleness *staleness)
     free(staleness);
 }
 
-/* ---- Clocks. ---- */
+/* ---- clocks ---- */
 
 /* A worker without rows makes no step until it gets some. */
 static bool is_waited_for(const struct ps *ps, const struct worker *worker)
@@ -89,7 +89,7 @@ void staleness_join(struct ps *ps, const struct worker *worker)
     ps->staleness->clocks[worker->index] = (struct clock_of_worker){ .base = slowest };
 }
 
-/* ---- Passes. ---- */
+/* ---- passes ---- */
 
 /* May this worker continue? *until: the last push that it may make before it asks again. */
 static bool may_pass(const struct ps *ps, const struct worker *worker, uint64_t *until)

@@ -64,7 +64,7 @@ void totals_add(struct ps *ps, const struct push *push)
         ps->totals->sums[i] += push->totals[i];
 }
 
-/* ---- Totals. ---- */
+/* ---- totals ---- */
 
 static struct status read_totals(struct ps *ps, const struct totals_request *request,
                                  struct arena *arena, struct totals_reply *out)

@@ -32,7 +32,7 @@ void variables_destroy(struct variables *variables, struct budget *budget)
     free(variables);
 }
 
-/* ---- A generation begins. ---- */
+/* ---- a generation begins ---- */
 
 /* Are these the pieces that the ps already holds? */
 static struct status check_same(const struct ps *ps, const struct create_request *request)
@@ -367,7 +367,7 @@ struct status variables_check_tables(const struct ps *ps)
     return status_ok();
 }
 
-/* ---- Which slices. ---- */
+/* ---- which slices ---- */
 
 int variables_find_from(const struct variables *variables, uint32_t id)
 {

@@ -11,7 +11,7 @@ static struct delimited_reader *reader_of(struct record_reader *reader)
     return CONTAINER_OF(reader, struct delimited_reader, reader);
 }
 
-/* ---- The file. ---- */
+/* ---- the file ---- */
 
 /* Finds the end of a record, whatever its fields: a line end outside quotes. NULL: not in the
  * window. */
@@ -231,7 +231,7 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
     return status_ok();
 }
 
-/* ---- The dialects. ---- */
+/* ---- the dialects ---- */
 
 /* The number of delimiters in the first line; 0: it has bytes that text files lack. */
 static int count_delimiters(struct bytes start, char delimiter)

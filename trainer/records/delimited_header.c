@@ -9,7 +9,7 @@
     "(--column_names names the columns of files without a header, and --skip_lines passes lines " \
     "before one)"
 
-/* ---- The names of the columns. ---- */
+/* ---- the names of the columns ---- */
 
 static void add_name(struct delimited_reader *reader, struct bytes name)
 {

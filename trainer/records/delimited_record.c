@@ -5,7 +5,7 @@
 #include "trainer/records/delimited_internal.h"
 #include "trainer/records/number_text.h"
 
-/* ---- One field. ---- */
+/* ---- one field ---- */
 
 /* Is this the end of a field? CR is part of it only before LF. */
 static inline bool ends_field(const char *at, char delimiter)
@@ -73,7 +73,7 @@ enum record_end delimited_field(struct delimited_reader *reader, const char **po
     return next >= end || (*next == '\r' && next + 1 == end) ? RECORD_CUT : RECORD_WHOLE;
 }
 
-/* ---- One record. ---- */
+/* ---- one record ---- */
 
 /* The schema may be a guess from rows that had whole numbers only. */
 static struct status add_integer(struct bytes text, struct column *column)

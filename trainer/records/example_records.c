@@ -40,7 +40,7 @@ static const char *kind_name(enum dtype dtype)
     return dtype == DT_FLOAT ? "floats" : dtype == DT_INT64 ? "int64s" : "bytes";
 }
 
-/* ---- One Example. ---- */
+/* ---- one Example ---- */
 
 /* Writers put the features of all Examples in the same order, so the key's previous position is
  * tried first. */
@@ -159,7 +159,7 @@ static struct status add_example(struct example_reader *reader, struct bytes exa
     return status_ok();
 }
 
-/* ---- The file. ---- */
+/* ---- the file ---- */
 
 static struct status example_read(struct record_reader *base, size_t rows_max,
                                   struct columns *columns, struct status *bad)
@@ -243,7 +243,7 @@ static struct status example_open(const char *path, const struct record_options 
     return status_ok();
 }
 
-/* ---- The names of the features. ---- */
+/* ---- the names of the features ---- */
 
 static enum column_kind column_kind_of(enum dtype dtype)
 {

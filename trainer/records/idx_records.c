@@ -46,7 +46,7 @@ static uint64_t rows_of(const struct idx_reader *reader)
     return reader->streams[IDX_IMAGE].header.dims[0];
 }
 
-/* ---- A file. ---- */
+/* ---- a file ---- */
 
 static void close_stream(struct idx_stream *stream)
 {
@@ -138,7 +138,7 @@ static struct status read_row(struct idx_stream *stream, uint64_t row)
     return row + 1 == stream->header.dims[0] ? check_end(stream) : status_ok();
 }
 
-/* ---- The file of the labels. ---- */
+/* ---- the file of the labels ---- */
 
 /* `text` with the last `old` in its file name replaced; NULL: it has none. */
 static char *replace_in_name(struct arena *arena, const char *text, const char *old,
@@ -194,7 +194,7 @@ static struct status open_labels(const char *path, struct idx_reader *reader)
     return status_ok();
 }
 
-/* ---- The reader. ---- */
+/* ---- the reader ---- */
 
 static void close_images(struct record_reader *base)
 {
@@ -327,7 +327,7 @@ static struct status go_to_image(struct record_reader *base, const struct record
     return status_ok();
 }
 
-/* ---- The table's row. ---- */
+/* ---- the table's row ---- */
 
 static struct status list_fields(const char *path, const struct record_options *options,
                                  struct arena *arena, struct record_fields *out)

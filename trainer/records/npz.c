@@ -33,7 +33,7 @@ static struct npz_reader *reader_of(struct record_reader *reader)
     return CONTAINER_OF(reader, struct npz_reader, reader);
 }
 
-/* ---- The arrays. ---- */
+/* ---- the arrays ---- */
 
 static bool is_float(enum dtype dtype)
 {
@@ -172,7 +172,7 @@ fail:
     return status;
 }
 
-/* ---- The rows. ---- */
+/* ---- the rows ---- */
 
 #define CONVERT(dtype, type)                                     \
     case dtype:                                                  \
@@ -281,7 +281,7 @@ static struct status npz_read(struct record_reader *base, size_t rows_max, struc
     return status_ok();
 }
 
-/* ---- The table's row. ---- */
+/* ---- the table's row ---- */
 
 /* *readable is false for an array that is not rows of numbers; `notes` then names it. A damaged
  * array is an error: without its column, another model would be trained. */

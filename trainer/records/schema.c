@@ -115,7 +115,7 @@ static struct status read_list(const struct json_value *list, struct arena *aren
     return status_ok();
 }
 
-/* ---- The inputs of the model. ---- */
+/* ---- the inputs of the model ---- */
 
 static struct status add_matches(const struct schema *schema, const struct json_value *pattern,
                                  struct arena *arena, struct schema_input *out)
@@ -224,7 +224,7 @@ void schema_print(const struct schema *schema, struct buffer *out)
     buffer_append_char(out, '\n');
 }
 
-/* ---- Fields with several values. ---- */
+/* ---- fields with several values ---- */
 
 static void add_separator(const char *column, char separator, struct column_separator *list,
                           int *count)

@@ -16,7 +16,7 @@ static const char *const kind_names[] = {
     [SCHEMA_DENSE] = "dense", [SCHEMA_SPARSE] = "sparse", [SCHEMA_RAGGED] = "ragged"
 };
 
-/* ---- The keys. ---- */
+/* ---- the keys ---- */
 
 /* The state of a key's function. */
 struct schema_key_context {
@@ -287,7 +287,7 @@ static const struct schema_key *find_key(const char *name)
     return NULL;
 }
 
-/* ---- Consistency of keys. ---- */
+/* ---- consistency of keys ---- */
 
 static bool has_default_text(const struct schema_column *column)
 {

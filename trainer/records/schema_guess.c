@@ -137,7 +137,7 @@ static size_t count_missing(const struct columns *columns, const struct column *
     return missing;
 }
 
-/* ---- Several numbers in a field. ---- */
+/* ---- several numbers in a field ---- */
 
 /* The values of a column's fields, if a character separates them. */
 struct field_lists {

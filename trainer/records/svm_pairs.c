@@ -13,7 +13,7 @@
 #define PART_BYTES  2048 /* limit of the part of a line whose separators are found together */
 #define GROUP       8    /* separators that are listed without checking whether they exist */
 
-/* ---- Finding the ends of numbers. ---- */
+/* ---- finding the ends of numbers ---- */
 
 /* A bit for each of 64 bytes that may end a number: a blank, a line end, '#' or ':'. Some other
  * characters match too, because that is cheaper: the reader checks the character. */
@@ -58,7 +58,7 @@ CLONES static size_t list_separators(const char *at, size_t size, uint16_t *out)
     return count;
 }
 
-/* ---- The texts of numbers. ---- */
+/* ---- the texts of numbers ---- */
 
 #define ZEROS 0x3030303030303030u
 
@@ -122,9 +122,9 @@ static void copy_texts(const char *at, const uint16_t *separators, size_t count,
     *begin = index;
 }
 
-/* ---- Conversion without branches, which the compiler vectorises. ----
- *
- * It does not vectorise conditions, nor shifts whose distance it knows to fit in an int. */
+/* ---- conversion without branches, which the compiler vectorises ---- */
+
+/* It vectorises neither conditions nor shifts whose distance it knows to fit in an int. */
 
 /* The high bits of bytes that are not digits, after the text was xored with ZEROS. As in
  * digits_in, those after the first may be wrong. */
@@ -213,7 +213,7 @@ CLONES static void convert_values(const struct pair_texts *texts, size_t count, 
     }
 }
 
-/* ---- Pairs. ---- */
+/* ---- pairs ---- */
 
 static size_t count_good(const struct pair_texts *texts, size_t count)
 {

@@ -15,7 +15,7 @@
 #define DOTS_Y     4
 #define DOTS_X_MAX (COLUMNS_MAX * DOTS_X)
 
-/* ---- Collecting. ---- */
+/* ---- collecting ---- */
 
 /* Two bins become one. */
 static void halve(struct loss_plot *plot)
@@ -56,7 +56,7 @@ void loss_plot_add(struct loss_plot *plot, uint64_t step, double loss)
     bin->count++;
 }
 
-/* ---- Drawing. ---- */
+/* ---- drawing ---- */
 
 struct loss_curve {
     double values[DOTS_X_MAX]; /* [width], from left to right; NAN: no step */

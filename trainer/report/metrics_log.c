@@ -39,7 +39,7 @@ static double wall_time_s(void)
     return (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1000;
 }
 
-/* ---- Opening. ---- */
+/* ---- opening ---- */
 
 /* A process that was killed by a full disk may have left half a line. */
 static struct status ends_line(const char *path, bool *out)
@@ -112,7 +112,7 @@ struct status metrics_log_open(const struct metrics_log_options *options, struct
     return status_ok();
 }
 
-/* ---- The files. With the lock. ---- */
+/* ---- the files, with the lock ---- */
 
 static void warn(struct metrics_log *log, const char *flag, struct status status)
 {
@@ -173,7 +173,7 @@ static void add_line(struct metrics_log *log, struct buffer *line)
     buffer_finish(line);
 }
 
-/* ---- Training. ---- */
+/* ---- training ---- */
 
 struct rates {
     double loss, learning_rate;
@@ -279,7 +279,7 @@ void metrics_log_histogram(struct metrics_log *log, const char *variable, uint64
     buffer_finish(&tag);
 }
 
-/* ---- Evaluations, and the training rows of all workers. ---- */
+/* ---- evaluations, and the training rows of all workers ---- */
 
 /* rows: negative: of an evaluation. */
 static void add_values_line(struct metrics_log *log, double time_s, const char *name, uint64_t step,
@@ -351,7 +351,7 @@ void metrics_log_train(struct metrics_log *log, uint64_t step, int64_t rows,
     add_values(log, "train", step, rows, values, values_count);
 }
 
-/* ---- Readers. ---- */
+/* ---- readers ---- */
 
 /* With the lock. */
 static void flush(struct metrics_log *log)

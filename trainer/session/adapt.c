@@ -17,7 +17,7 @@ bool session_is_stopped(void *context)
     return *session->stop_signal != 0;
 }
 
-/* ---- The states of a job that resumes. ---- */
+/* ---- the states of a job that resumes ---- */
 
 static struct status read_states(struct session *session, const char *path, struct buffer *states)
 {
@@ -57,7 +57,7 @@ static struct status save_states(struct session *session, const char *path, stru
     return file_sync_directory(session->options.flags.checkpoint_dir);
 }
 
-/* ---- The passes. ---- */
+/* ---- the passes ---- */
 
 /* Reads the shares of all workers, one after the other. */
 static struct status read_rows(struct session *session, struct adapt_pass *pass)

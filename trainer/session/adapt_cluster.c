@@ -44,7 +44,7 @@ static int64_t wait_until(const struct session *session)
                              (int64_t)session->options.flags.start_timeout * 1000);
 }
 
-/* ---- The chief. ---- */
+/* ---- the chief ---- */
 
 static struct status merge_one(struct session *session, struct task_notes *notes,
                                struct adapt_pass *pass, const char *key, uint32_t worker)
@@ -82,7 +82,7 @@ static struct status lead(struct session *session, struct task_notes *notes,
                            (struct bytes){ states->data + before, states->size - before });
 }
 
-/* ---- A worker. ---- */
+/* ---- a worker ---- */
 
 /* Waits for the states of this pass. If ps 0 was restarted, it has lost the summaries. */
 static struct status await_states(struct session *session, struct task_notes *notes,
@@ -134,7 +134,7 @@ static struct status follow(struct session *session, struct task_notes *notes,
     return status_resume(held);
 }
 
-/* ---- All. ---- */
+/* ---- all ---- */
 
 static struct status make_passes(struct session *session, struct task_notes *notes,
                                  struct buffer *states)

@@ -132,7 +132,7 @@ static struct status evaluate_rows(struct session *session, const char *what, co
     return status_ok();
 }
 
-/* ---- The end. ---- */
+/* ---- the end ---- */
 
 static int average_part(const struct session *session)
 {
@@ -222,7 +222,7 @@ struct status session_conclude(void *context, struct ps_client *client)
     return status;
 }
 
-/* ---- During training. ---- */
+/* ---- during training ---- */
 
 /* The rows that the chief evaluates. */
 static const struct data_split *watched_rows(const struct session *session, const char **what,
@@ -293,7 +293,7 @@ struct monitor_options session_monitor_options(struct session *session)
                                      .context = session };
 }
 
-/* ---- Preparation. ---- */
+/* ---- preparation ---- */
 
 static struct status choose_evaluate_steps(struct session *session)
 {

@@ -12,7 +12,7 @@
 
 #define GRAPH_BYTES_MAX ((size_t)256 << 20) /* TensorBoard shows no larger ones */
 
-/* ---- The graph. ---- */
+/* ---- the graph ---- */
 
 static void log_graph(struct session *session)
 {
@@ -56,7 +56,7 @@ struct status session_open_metrics(struct session *session)
     return status_ok();
 }
 
-/* ---- Steps. ---- */
+/* ---- steps ---- */
 
 /* The number of elements of client->values[v]. Of a table that is read by rows, these are the rows
  * of the chief's next batch. */
@@ -92,7 +92,7 @@ static bool histograms_are_due(const struct session *session, uint64_t step)
     return every > 0 && step / every > session->histogram_step / every;
 }
 
-/* ---- The training rows of all workers. ---- */
+/* ---- the training rows of all workers ---- */
 
 /* Starts counting with this generation. A chief that continues with the values of an earlier one
  * does not know what that has logged, so it starts with the rows from now on. */
@@ -154,7 +154,7 @@ static void step_totals(struct session *session, struct ps_client *client, bool 
     status_ignore(status);
 }
 
-/* ---- A step. ---- */
+/* ---- a step ---- */
 
 void session_stepped(void *context, struct ps_client *client, const float *loss)
 {

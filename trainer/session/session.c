@@ -30,7 +30,7 @@ bool session_is_chief(const struct session *session)
     return session_is_local(session) || job_map_is_chief(&session->options.map);
 }
 
-/* ---- Callbacks of the job. ---- */
+/* ---- callbacks of the job ---- */
 
 static struct status give_turn(void *client, bool *found, uint64_t *turn)
 {
@@ -129,7 +129,7 @@ static struct status begun(void *context, uint64_t step)
     return session_check_begin(context, step);
 }
 
-/* ---- The job. ---- */
+/* ---- the job ---- */
 
 static struct chief_options chief_options(struct session *session)
 {

@@ -85,7 +85,7 @@ int64_t session_memory_budget(const struct session *session);
 /* The session's options as a task, also for `pstrain doctor`. */
 struct task_options session_task_options(struct session *session);
 
-/* ---- Evaluations: session/evaluate.c. ---- */
+/* ---- evaluations: session/evaluate.c ---- */
 
 /* Prepares the evaluations of this task during training. Reads the results of an earlier chief;
  * if that had stopped the job early, its last step is the job's. */
@@ -110,7 +110,7 @@ struct status session_conclude(void *context, struct ps_client *client);
 struct status session_open_best(const struct session *session, struct checkpoint_layout *layout,
                                 struct checkpoint **out);
 
-/* ---- Metrics: session/metrics.c. ---- */
+/* ---- metrics: session/metrics.c ---- */
 
 /* Opens the files of --metrics_file and --log_dir, if this task writes them. */
 struct status session_open_metrics(struct session *session);
@@ -118,7 +118,7 @@ struct status session_open_metrics(struct session *session);
 /* See chief_options.stepped. */
 void session_stepped(void *context, struct ps_client *client, const float *loss);
 
-/* ---- The export: session/export.c. ---- */
+/* ---- the export: session/export.c ---- */
 
 /* Exports these values, unless --noexport was given, and prints the directory. */
 struct status session_export(struct session *session, struct value_source *source);

@@ -54,7 +54,7 @@ struct status gradient_sparse_product(struct gradient_context *c)
     return flow(c, 1, of_values(c, &parts));
 }
 
-/* ---- Sums, means and roots of segments ---- */
+/* ---- sums, means and roots of segments ---- */
 
 static const char *segment_gradient_op(const char *op)
 {

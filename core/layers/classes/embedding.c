@@ -87,7 +87,7 @@ const struct layer_class layer_embedding = {
     .inputs = LAYER_TAKES_NUMBERS,
 };
 
-/* ---- ReversibleEmbedding: the table of the ids also gives the scores of all ids. ---- */
+/* ---- ReversibleEmbedding: the table of the ids also gives the scores of all ids ---- */
 
 static const struct layer_arg reversible_args[] = {
     EMBEDDING_ARGS,

@@ -55,7 +55,7 @@ struct lookup {
     int64_t special; /* tokens that precede them: 0 or token_start */
 };
 
-/* ---- The arguments. ---- */
+/* ---- the arguments ---- */
 
 static bool is_token(const struct lookup *lookup, const struct json_value *value)
 {
@@ -109,7 +109,7 @@ static bool read_lookup(struct layer_context *context, const struct layer *layer
     return check_lookup(context, out);
 }
 
-/* ---- The vocabulary. ---- */
+/* ---- the vocabulary ---- */
 
 static struct tensor token_tensor(struct arena *arena, const struct lookup *lookup, int64_t count)
 {
@@ -283,7 +283,7 @@ static bool read_tokens(struct layer_context *context, struct lookup *lookup)
     return check_tokens(context, lookup);
 }
 
-/* ---- The table. ---- */
+/* ---- the table ---- */
 
 static struct endpoint token_const(struct layer_context *context, const struct lookup *lookup,
                                    const struct json_value *value)
@@ -335,7 +335,7 @@ static struct endpoint find(struct layer_context *context, struct endpoint table
     return build(&context->builder, "LookupTableFindV2", NULL, 3, inputs, NULL);
 }
 
-/* ---- Keys without an index. ---- */
+/* ---- keys without an index ---- */
 
 /* The index of each unknown key, by its hash or its remainder. */
 static struct endpoint oov_indices(struct layer_context *context, const struct lookup *lookup,
@@ -412,7 +412,7 @@ static struct endpoint ids_of(struct layer_context *context, const struct lookup
     return ids;
 }
 
-/* ---- TF-IDF. ---- */
+/* ---- TF-IDF ---- */
 
 /* The weight of each index. Special tokens have the mean of the others, unless they have weights
  * of their own. */
@@ -446,7 +446,7 @@ static bool idf_tensor(struct layer_context *context, const struct lookup *looku
     return true;
 }
 
-/* ---- The layers. ---- */
+/* ---- the layers ---- */
 
 static struct endpoint encode(struct layer_context *context, const struct lookup *lookup,
                               struct endpoint ids)

@@ -28,7 +28,7 @@ struct token_lists {
     struct endpoint values, splits;
 };
 
-/* ---- The arguments. ---- */
+/* ---- the arguments ---- */
 
 /* Reads one of the words of `words`, or null (then *out is NULL). */
 static bool read_word(struct layer_context *context, const struct layer *layer, const char *name,
@@ -74,7 +74,7 @@ static int read_ngrams(struct layer_context *context, const struct layer *layer,
     return -1;
 }
 
-/* ---- From texts to tokens. ---- */
+/* ---- from texts to tokens ---- */
 
 static struct endpoint standardize(struct layer_context *context, const char *how,
                                    struct endpoint x)
@@ -168,7 +168,7 @@ static struct token_lists tokenize(struct layer_context *context, const char *sp
     return ngrams > 0 ? join_ngrams(b, tokens, ngrams, widths) : tokens;
 }
 
-/* ---- The layer. ---- */
+/* ---- the layer ---- */
 
 /* Makes the layer's StringLookup, with the arguments whose names they share. */
 static bool make_lookup(struct layer_context *context, const struct layer *layer, struct layer *out)

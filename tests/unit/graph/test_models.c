@@ -28,7 +28,7 @@ static void assert_ok(struct status status, const char *model)
         fail_msg("%s: %s: %s", model, status_code_name(status.code), status.message);
 }
 
-/* ---- Normalized equality: attributes by name, constants by value, without hints. ---- */
+/* ---- normalized equality: attributes by name, constants by value, without hints ---- */
 
 static bool is_hint(const attr_entry *entry)
 {
@@ -131,7 +131,7 @@ static void round_trip(const struct graph *graph, const Tensorflow__GraphDef *pr
     graph_finish(scratch);
 }
 
-/* ---- Flattening of every signature. ---- */
+/* ---- flattening of every signature ---- */
 
 /* Checks that every node comes after its inputs and control inputs. */
 static void assert_ordered(const struct graph *graph)

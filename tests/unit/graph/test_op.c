@@ -11,7 +11,7 @@
 
 #define GOLDEN "tests/golden/ops/ops.txt"
 
-/* ---- Formats an op in the notation of ops.def. ---- */
+/* ---- formats an op in the notation of ops.def ---- */
 
 static void put_arg(struct buffer *out, const struct op_arg *arg)
 {

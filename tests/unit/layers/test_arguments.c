@@ -36,7 +36,7 @@ static struct pair *find_pair(const struct layer_class *class, const char *argum
     return &pairs[pairs_count++];
 }
 
-/* ---- What a model is built to. ---- */
+/* ---- what a model is built to ---- */
 
 #define MODES 2
 
@@ -87,7 +87,7 @@ static struct outcome build_all(struct layers_model *model)
     return outcome;
 }
 
-/* ---- Other values. ---- */
+/* ---- other values ---- */
 
 #define CHANGES 3 /* the ways in which a value is changed */
 
@@ -192,7 +192,7 @@ static bool change_value(const struct layer_arg *arg, struct arg_value *value, i
     return true;
 }
 
-/* ---- The arguments of a layer, and of those inside it. ---- */
+/* ---- the arguments of a layer, and of those inside it ---- */
 
 struct walk {
     const char *json;

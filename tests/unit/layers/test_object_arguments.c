@@ -50,7 +50,7 @@ static const struct frame {
     { "constraint", MODEL("[null,4]", DENSE("3", ",\"kernel_constraint\":@"), "") },
 };
 
-/* ---- What a model is built to. ---- */
+/* ---- what a model is built to ---- */
 
 static uint64_t hash_variable(uint64_t hash, const struct training_variable *variable)
 {
@@ -120,7 +120,7 @@ static struct outcome try_object(const char *frame, const char *object)
     return outcome;
 }
 
-/* ---- The changes of the file. ---- */
+/* ---- the changes of the file ---- */
 
 /* What may be anything, with the reason. */
 static const struct {

@@ -28,7 +28,7 @@ struct preprocessing_case {
 
 static struct arena *arena;
 
-/* ---- Reading the cases. ---- */
+/* ---- reading the cases ---- */
 
 static int hex(char c)
 {
@@ -110,7 +110,7 @@ static int read_cases(struct preprocessing_case *cases)
     return count;
 }
 
-/* ---- Running a model. ---- */
+/* ---- running a model ---- */
 
 /* Texts that are fetched may lie in the plan. */
 static struct plan *run_plan(const struct graph *graph, const struct flatten_request *request,
@@ -200,7 +200,7 @@ static void gives_it_for_open_sides(void **state)
         check_case(one, true);
 }
 
-/* ---- What is refused. ---- */
+/* ---- what is refused ---- */
 
 #define MODEL(type, layer, config)                                                                 \
     "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": \"InputLayer\", " \

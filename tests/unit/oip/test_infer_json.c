@@ -133,7 +133,7 @@ static void reads_or_refuses(void **state)
                         row->words);
 }
 
-/* ---- Binary data. ---- */
+/* ---- binary data ---- */
 
 static struct status read_binary(const char *json, struct bytes data, struct infer_request *request)
 {
@@ -239,7 +239,7 @@ static void stays_within_the_memory_limit(void **state)
     buffer_finish(&text);
 }
 
-/* ---- Answers. ---- */
+/* ---- answers ---- */
 
 #define OUTPUT(name)                          \
     {                                         \
@@ -368,7 +368,7 @@ static void refuses_to_print_what_is_not_utf8(void **state)
     }
 }
 
-/* ---- Matching. ---- */
+/* ---- matching ---- */
 
 static struct signature_tensor wanted_inputs[] = {
     { .key = "a", .dtype = DT_FLOAT, .has_shape = true, .shape = { 2, { -1, 2 } } },

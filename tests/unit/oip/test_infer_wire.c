@@ -186,7 +186,7 @@ static void survives_every_prefix(void **state)
     buffer_finish(&message);
 }
 
-/* ---- Answers. ---- */
+/* ---- answers ---- */
 
 static struct signature_tensor output_names[] = { { .key = "p", .tensor_name = "p:0" },
                                                   { .key = "q", .tensor_name = "q:0" } };

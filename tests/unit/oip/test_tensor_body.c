@@ -157,7 +157,7 @@ static void refuses_several_inputs(void **state)
                         "a body of one tensor, but the signature 's' has 2 inputs");
 }
 
-/* ---- .npy files. ---- */
+/* ---- .npy files ---- */
 
 static struct bytes npy_of(const struct tensor *tensor)
 {

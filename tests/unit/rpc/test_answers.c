@@ -143,7 +143,7 @@ static const struct answer_frame *fine(void)
     return rows[COUNT(rows) - 1].first;
 }
 
-/* ---- The server. ---- */
+/* ---- the server ---- */
 
 static bool read_all(int fd, unsigned char *to, size_t size)
 {

@@ -20,7 +20,7 @@
 
 #define DEADLINE_MS 60000
 
-/* ---- The service. ---- */
+/* ---- the service ---- */
 
 struct instance {
     _Atomic(struct call *) kept;
@@ -142,7 +142,7 @@ static const struct method methods[] = {
 };
 static const struct service service = { methods, COUNT(methods) };
 
-/* ---- The transports: loopback, TCP and a Unix socket. ---- */
+/* ---- the transports: loopback, TCP and a Unix socket ---- */
 
 struct place {
     struct instance instance;
@@ -203,7 +203,7 @@ static void close_place(struct place *place)
     loop_destroy(place->loop);
 }
 
-/* ---- The cases. ---- */
+/* ---- the cases ---- */
 
 static int64_t soon(void)
 {

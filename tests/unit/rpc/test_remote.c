@@ -27,7 +27,7 @@ static int64_t soon(void)
     return clock_deadline_ns(clock_monotonic(), DEADLINE_MS);
 }
 
-/* ---- A server in a thread that runs work for the test. ---- */
+/* ---- a server in a thread that runs work for the test ---- */
 
 struct server {
     struct loop *loop;
@@ -151,7 +151,7 @@ static bool until_disconnected(struct channel *channel)
     return !seen.connected;
 }
 
-/* ---- Peers that are not gRPC servers. ---- */
+/* ---- peers that are not gRPC servers ---- */
 
 struct stranger {
     int fd;
@@ -314,7 +314,7 @@ static void a_deadline_before_the_connection_says_what_it_waited_for(void **stat
     channel_close(channel);
 }
 
-/* ---- Peers that come and go. ---- */
+/* ---- peers that come and go ---- */
 
 static void *start_late(void *context)
 {
@@ -492,7 +492,7 @@ static void closing_a_channel_ends_a_call_that_has_not_reached_the_loop(void **s
     free(server);
 }
 
-/* ---- Peers that go silent. ---- */
+/* ---- peers that go silent ---- */
 
 /* Blocks the server's loop, which then answers no PING. */
 static void block(struct server *server)
@@ -533,7 +533,7 @@ static void a_peer_that_goes_silent_is_noticed(void **state)
     free(server);
 }
 
-/* ---- Limits. ---- */
+/* ---- limits ---- */
 
 static void put(int fd, const void *bytes, size_t size)
 {
@@ -633,7 +633,7 @@ static void requests_that_are_not_given_back_stop_the_sender(void **state)
     free(server);
 }
 
-/* ---- Connections that the server did not accept itself. ---- */
+/* ---- connections that the server did not accept itself ---- */
 
 struct accepted {
     struct server *server;

@@ -55,7 +55,7 @@ static struct tls_options options_of(const struct certificate *own, const struct
     return options;
 }
 
-/* ---- A server in a thread that trusts clients of our CA. ---- */
+/* ---- a server in a thread that trusts clients of our CA ---- */
 
 static void echo(void *instance, struct call *call, struct message *request)
 {
@@ -132,7 +132,7 @@ static struct status call(const struct server *server, struct tls_options *tls, 
     return status;
 }
 
-/* ---- Tests. ---- */
+/* ---- tests ---- */
 
 static void carries_messages_of_any_size(void **state)
 {

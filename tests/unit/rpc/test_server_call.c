@@ -49,7 +49,7 @@ static const struct method methods[] = {
 };
 static const struct service service = { methods, COUNT(methods) };
 
-/* ---- The client. ---- */
+/* ---- the client ---- */
 
 static void put(int fd, const void *bytes, size_t size)
 {
@@ -158,7 +158,7 @@ static void teardown(struct place *place)
     loop_destroy(place->loop);
 }
 
-/* ---- The tests. ---- */
+/* ---- the tests ---- */
 
 static void a_parked_call_does_not_run_after_its_deadline(void **state)
 {

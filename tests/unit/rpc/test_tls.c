@@ -63,7 +63,7 @@ static struct tls_options options_of(const struct certificate *own, const struct
     return options;
 }
 
-/* ---- Two ends in one thread. ---- */
+/* ---- two ends in one thread ---- */
 
 struct end {
     struct tls *tls;
@@ -143,7 +143,7 @@ static ssize_t read_some(struct end *end, void *data, size_t size)
     return end->transport->type->read(end->transport, &to, 1);
 }
 
-/* ---- Certificates that are trusted or refused. ---- */
+/* ---- certificates that are trusted or refused ---- */
 
 static void believes_a_server_of_its_ca(void **state)
 {
@@ -295,7 +295,7 @@ static void tells_an_expired_ca_from_an_expired_certificate(void **state)
     certificate_free(&ca);
 }
 
-/* ---- Peers that do not speak TLS or hang up. ---- */
+/* ---- peers that do not speak TLS or hang up ---- */
 
 static struct status handshake_after(const char *bytes, size_t size, bool hang_up)
 {
@@ -361,7 +361,7 @@ static void survives_any_first_bytes(void **state)
     }
 }
 
-/* ---- Data transfer. ---- */
+/* ---- data transfer ---- */
 
 #define CONTENT_BYTES (3 << 20)
 
@@ -447,7 +447,7 @@ static void tells_what_it_holds_and_when_the_peer_has_closed(void **state)
     tls_destroy(pair.client.tls);
 }
 
-/* ---- Files. ---- */
+/* ---- files ---- */
 
 static struct status create_from(const char *cert, const char *key, const char *ca)
 {
@@ -497,7 +497,7 @@ static void names_the_file_that_is_wrong(void **state)
     }
 }
 
-/* ---- New certificates, and other protocols. ---- */
+/* ---- new certificates, and other protocols ---- */
 
 static void send_byte(struct pair *pair)
 {

@@ -192,7 +192,7 @@ static struct endpoint flatten(struct endpoint x)
     return columns_of_rows(x, 18);
 }
 
-/* ---- Products of sparse matrices. ---- */
+/* ---- products of sparse matrices ---- */
 
 static struct endpoint const_numbers(struct shape shape, const int64_t *values)
 {
@@ -236,7 +236,7 @@ static struct endpoint sparse_lists_adjoint(struct endpoint x)
     return sparse_product(x, const_numbers(shape_of(4), entry_columns), true);
 }
 
-/* ---- Trees of element-wise ops. ---- */
+/* ---- trees of element-wise ops ---- */
 
 static struct endpoint gelu(struct endpoint x)
 {
@@ -411,7 +411,7 @@ static struct endpoint pad_depthwise(struct endpoint x)
                   -0.4f);
 }
 
-/* ---- Strides that move to earlier nodes. ---- */
+/* ---- strides that move to earlier nodes ---- */
 
 static struct endpoint strided(struct endpoint x, int64_t edge, int64_t channels,
                                const int64_t strides[4], const char *padding)
@@ -497,7 +497,7 @@ static struct endpoint valid_conv_pointwise(struct endpoint x)
     return pointwise(strided(x, 3, 2, (int64_t[]){ 1, 1, 1, 1 }, "VALID"), 2);
 }
 
-/* ---- Graphs that must not be fused. ---- */
+/* ---- graphs that must not be fused ---- */
 
 static struct endpoint a_padded_batch(struct endpoint x)
 {
@@ -608,7 +608,7 @@ static const struct row rows[] = {
     { "a vector minus a product stays", a_vector_minus_a_product, 4, "Sub", 2 },
 };
 
-/* ---- Fusing on and off. ---- */
+/* ---- fusing on and off ---- */
 
 /* Fusing changes the order of multiplications. */
 static bool is_close(float got, float want, float greatest)
@@ -736,7 +736,7 @@ static void a_stride_that_moves_hides_no_error(void **state)
     teardown(NULL);
 }
 
-/* ---- Every activation after every product. ---- */
+/* ---- every activation after every product ---- */
 
 static struct endpoint conv_of_many_channels(struct endpoint x)
 {
@@ -837,7 +837,7 @@ static void gives_the_same_for_every_activation(void **state)
             compare_activation(product, &activations[i], with_bias);
 }
 
-/* ---- Trees over rows of several blocks, which several threads take. ---- */
+/* ---- trees over rows of several blocks, which several threads take ---- */
 
 static void gives_the_same_in_blocks(void **state)
 {
@@ -888,7 +888,7 @@ static void gives_the_same_in_blocks_of_short_rows(void **state)
     teardown(NULL);
 }
 
-/* ---- Scales that cannot be multiplied into the weights. ---- */
+/* ---- scales that cannot be multiplied into the weights ---- */
 
 static void a_scale_that_overflows_stays(void **state)
 {
@@ -935,7 +935,7 @@ static void a_fused_op_of_another_kind_is_refused(void **state)
     teardown(NULL);
 }
 
-/* ---- Trees that a file describes. ---- */
+/* ---- trees that a file describes ---- */
 
 static struct attr list_attr(const char *name, enum attr_kind kind, int count,
                              const struct attr_value *elements)

@@ -176,7 +176,7 @@ static void overwrites_in_a_mutable_table(void **state)
                  "Insert not supported by InitializableLookupTable implementations");
 }
 
-/* ---- Tables from files. ---- */
+/* ---- tables from files ---- */
 
 static struct status from_file(const char *content, int64_t key, int64_t value, int64_t vocab_size,
                                struct endpoint *handle)

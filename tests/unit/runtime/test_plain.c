@@ -80,7 +80,7 @@ static int start(void **state)
     return 0;
 }
 
-/* ---- Approximations, for every 997th float, which covers all exponents. ---- */
+/* ---- approximations, for every 997th float, which covers all exponents ---- */
 
 static void check_function(float (*fast)(float), double (*exact)(double), const char *name)
 {

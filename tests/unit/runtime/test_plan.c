@@ -391,7 +391,7 @@ static void many_plans_share_a_run(void **state)
         plan_destroy(plans[i]);
 }
 
-/* ---- Files. ---- */
+/* ---- files ---- */
 
 static struct status read_file(const struct plan *plan, struct run *reader, const char *path,
                                struct bytes *out)
@@ -478,7 +478,7 @@ static void a_file_outside_of_the_model_is_not_read(void **state)
     assert_ok(file_remove_tree(directory));
 }
 
-/* ---- Variables. ---- */
+/* ---- variables ---- */
 
 static struct node *assign(struct endpoint handle, struct endpoint value, struct node *after)
 {
@@ -831,7 +831,7 @@ static void rows_of_a_variable_are_gathered(void **state)
     plan_destroy(plan);
 }
 
-/* ---- Folding. ---- */
+/* ---- folding ---- */
 
 static void constants_are_computed_once(void **state)
 {

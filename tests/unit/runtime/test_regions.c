@@ -14,7 +14,7 @@ static struct tensor int_scalar(const int32_t *value)
     return tensor_borrow(DT_INT32, &scalar, value);
 }
 
-/* ---- Branches. ---- */
+/* ---- branches ---- */
 
 static void add_branches(void)
 {
@@ -160,7 +160,7 @@ static void a_case_out_of_range_takes_the_last_branch(void **state)
     plan_destroy(plan);
 }
 
-/* ---- Loops. ---- */
+/* ---- loops ---- */
 
 /* while i < limit: i += 1, x = x · factor. limit and factor are loop-invariant. */
 static void add_loop(void)

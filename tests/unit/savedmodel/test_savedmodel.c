@@ -14,7 +14,7 @@
 #include "support/directory.h"
 #include "support/test_group.h"
 
-/* ---- A model, y = x · w + b, whose values are written in chunks of `piece` bytes. ---- */
+/* ---- a model, y = x · w + b, whose values are written in chunks of `piece` bytes ---- */
 
 static const float w_value[6] = { 1, 2, 3, 4, 5, 6 }, b_value[3] = { 10, 20, 30 };
 
@@ -103,7 +103,7 @@ static struct status write_model(const char *path, struct memory_source *source)
     return write_model_with(path, source, savedmodel_write);
 }
 
-/* ---- A model of five signatures that share its variables. ---- */
+/* ---- a model of five signatures that share its variables ---- */
 
 static struct endpoint read_handle(struct builder *b, struct endpoint handle)
 {

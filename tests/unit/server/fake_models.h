@@ -21,7 +21,7 @@
 #define POLL_NS      NS_PER_S
 #define RETRY_NS     (60 * NS_PER_S)
 
-/* ---- The clock, which knows whether the manager sleeps, and until when. ---- */
+/* ---- the clock, which knows whether the manager sleeps, and until when ---- */
 
 static _Atomic int64_t now_ns;
 static _Atomic(struct manager *) sleeper; /* the manager; NULL until it first sleeps */
@@ -96,7 +96,7 @@ static inline void wake(void)
     wait_until_it_sleeps();
 }
 
-/* ---- The base path. ---- */
+/* ---- the base path ---- */
 
 struct base_path {
     _Atomic unsigned present; /* a bit for each version */
@@ -152,7 +152,7 @@ static inline uint64_t bytes_in(const char *directory)
 
 static const struct version_source source = { scan, fingerprint, bytes_in };
 
-/* ---- The loader. ---- */
+/* ---- the loader ---- */
 
 static _Atomic unsigned endless; /* versions that load until they are cancelled */
 static _Atomic int64_t loading;  /* the endless version being loaded, or 0 */
@@ -190,7 +190,7 @@ static inline void wait_until_it_loads(int64_t version)
         sched_yield();
 }
 
-/* ---- The server. ---- */
+/* ---- the server ---- */
 
 static struct manager *manager;
 static struct manager_options options;

@@ -139,7 +139,7 @@ static int64_t take_and_finish(void)
     return rows;
 }
 
-/* ---- When a batch runs. ---- */
+/* ---- when a batch runs ---- */
 
 static void the_first_call_waits_for_others(void **state)
 {
@@ -206,7 +206,7 @@ static void batches_run_in_so_many_threads(void **state)
     finish(&taken[2]);
 }
 
-/* ---- What is refused. ---- */
+/* ---- what is refused ---- */
 
 static void a_full_queue_refuses(void **state)
 {
@@ -265,7 +265,7 @@ static void inputs_that_no_batch_can_have_are_refused(void **state)
     assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
 }
 
-/* ---- Random orders. ---- */
+/* ---- random orders ---- */
 
 static unsigned random_state;
 
@@ -317,7 +317,7 @@ static void each_call_is_answered_once_and_in_order(void **state)
     }
 }
 
-/* ---- Parts that end at the same time. ---- */
+/* ---- parts that end at the same time ---- */
 
 #define ENDS 2000
 

@@ -61,7 +61,7 @@ static void measured(const struct tensor *input, int64_t took_ns)
              took_ns);
 }
 
-/* ---- Rounds that fill up. ---- */
+/* ---- rounds that fill up ---- */
 
 static const struct row {
     const char *label;
@@ -101,7 +101,7 @@ static void fills(void **state)
     teardown(NULL);
 }
 
-/* ---- Calls in the loop and in the pool. ---- */
+/* ---- calls in the loop and in the pool ---- */
 
 struct caller {
     struct inference_call call; /* must be first */
@@ -187,7 +187,7 @@ static void only_a_size_that_is_known_to_be_cheap_runs_in_the_loop(void **state)
     end();
 }
 
-/* ---- Calls that may end at once. ---- */
+/* ---- calls that may end at once ---- */
 
 static void submit_at_once(struct caller *caller, const struct tensor *input)
 {
@@ -248,7 +248,7 @@ static void calls_that_follow_others_do_not_run_inside_them(void **state)
     end();
 }
 
-/* ---- Calls that go to the pool. ---- */
+/* ---- calls that go to the pool ---- */
 
 static void an_expensive_call_goes_to_the_pool(void **state)
 {
@@ -423,7 +423,7 @@ static void the_pool_yields_once_long_runs_come_beside_runs_in_the_loop(void **s
     tensor_release(&large);
 }
 
-/* ---- Calls that are prepared in the pool. ---- */
+/* ---- calls that are prepared in the pool ---- */
 
 static struct tensor prepared;
 

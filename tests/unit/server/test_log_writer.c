@@ -196,7 +196,7 @@ static void a_missing_directory_is_found_when_it_is_there(void **state)
     assert_ok(write_record(2, 2 * NS_PER_S));
 }
 
-/* ---- The thread. ---- */
+/* ---- the thread ---- */
 
 static struct budget budget;
 

@@ -12,7 +12,7 @@
 
 #define SWAPS 50
 
-/* ---- Tests. ---- */
+/* ---- tests ---- */
 
 static void the_server_starts_when_a_version_serves(void **state)
 {
@@ -318,7 +318,7 @@ static void the_status_of_what_is_not_there_is_an_error(void **state)
     arena_destroy(arena);
 }
 
-/* ---- Requests from other threads during many swaps. ---- */
+/* ---- requests from other threads during many swaps ---- */
 
 static _Atomic bool asking;
 

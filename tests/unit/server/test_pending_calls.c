@@ -51,7 +51,7 @@ static int run_next(int64_t took_ns)
     return model;
 }
 
-/* ---- Random orders. ---- */
+/* ---- random orders ---- */
 
 static struct {
     unsigned random;
@@ -144,7 +144,7 @@ static void takes_each_call_once_and_in_order(void **state)
     }
 }
 
-/* ---- Fairness. ---- */
+/* ---- fairness ---- */
 
 static void a_light_model_waits_for_one_run_of_a_heavy_one(void **state)
 {
@@ -238,7 +238,7 @@ static void cheap_calls_count_until_their_run_ends(void **state)
     assert_int_equal(queue->cheap_count, 0);
 }
 
-/* ---- Batches. ---- */
+/* ---- batches ---- */
 
 static void add_rows(int model, int count)
 {

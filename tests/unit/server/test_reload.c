@@ -69,7 +69,7 @@ static void start_models(struct model_configs *configs)
     assert_ok(manager_start(&options, configs, &manager));
 }
 
-/* ---- The set of models. ---- */
+/* ---- the set of models ---- */
 
 static void the_start_waits_for_each_model(void **state)
 {
@@ -374,7 +374,7 @@ static void loads_and_the_reloads_that_wait_for_them_can_be_ended(void **state)
     assert_int_equal(latest(), 1);
 }
 
-/* ---- Models that were removed. ---- */
+/* ---- models that were removed ---- */
 
 static struct budget budget;
 
@@ -460,7 +460,7 @@ static void a_reload_that_exceeds_the_budget_changes_nothing(void **state)
     assert_int_equal(latest(), 1);
 }
 
-/* ---- Policies. ---- */
+/* ---- policies ---- */
 
 static void a_policy_changes_while_versions_serve(void **state)
 {
@@ -499,7 +499,7 @@ static void resources_are_freed_before_the_new_version_is_loaded(void **state)
     assert_string_equal(states(), "2 AVAILABLE, 1 END");
 }
 
-/* ---- Labels. ---- */
+/* ---- labels ---- */
 
 static struct status find_label(const char *name, const char *label, int64_t *version)
 {
@@ -572,7 +572,7 @@ static void a_new_label_may_come_in_advance_but_not_move(void **state)
     assert_int_equal(version, 2);
 }
 
-/* ---- Memory. ---- */
+/* ---- memory ---- */
 
 static void a_version_that_does_not_fit_is_refused(void **state)
 {
@@ -587,7 +587,7 @@ static void a_version_that_does_not_fit_is_refused(void **state)
     assert_int_equal(latest(), 1);
 }
 
-/* ---- The config file. ---- */
+/* ---- the config file ---- */
 
 static void the_config_file_is_read_again(void **state)
 {
@@ -711,7 +711,7 @@ static void the_config_file_is_read_between_two_base_paths(void **state)
     assert_int_equal(latest_of("n"), 0);
 }
 
-/* ---- Threads that load and free. ---- */
+/* ---- threads that load and free ---- */
 
 #define CHANGES 60
 

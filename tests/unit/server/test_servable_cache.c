@@ -165,7 +165,7 @@ static void a_label_that_moves_is_found_at_once(void **state)
     take_turn();
 }
 
-/* ---- Loops that find and give back while versions come and go. ---- */
+/* ---- loops that find and give back while versions come and go ---- */
 
 static _Atomic bool ending;
 

@@ -58,7 +58,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- Helpers for the base path and the steps. ---- */
+/* ---- helpers for the base path and the steps ---- */
 
 /* Shows the model the versions whose bits are set, in directories named `prefix` and number. */
 static void see_spelled(unsigned versions, const char *prefix)
@@ -203,7 +203,7 @@ static void look_at_files(uint64_t files, unsigned versions)
     see(versions);
 }
 
-/* ---- The life cycle of a version. ---- */
+/* ---- the life cycle of a version ---- */
 
 static void the_highest_version_is_loaded(void **state)
 {
@@ -402,7 +402,7 @@ static void a_version_that_comes_back_spelled_differently_is_loaded_from_there(v
     assert_string_equal(begin_load(1)->directory, "/m/001");
 }
 
-/* ---- Loads that fail. ---- */
+/* ---- loads that fail ---- */
 
 static void a_failed_load_is_tried_again_after_the_interval(void **state)
 {
@@ -532,7 +532,7 @@ static void a_retry_comes_early_if_the_files_have_settled(void **state)
     load(1);
 }
 
-/* ---- Loads that are no longer wanted. ---- */
+/* ---- loads that are no longer wanted ---- */
 
 static void a_version_that_vanishes_ends_its_load(void **state)
 {
@@ -615,7 +615,7 @@ static void a_newer_version_ends_a_load_but_not_two_in_a_row(void **state)
     load(4);
 }
 
-/* ---- Requests. ---- */
+/* ---- requests ---- */
 
 static void a_request_gets_the_version_that_it_names(void **state)
 {
@@ -672,7 +672,7 @@ static void versions_that_were_wanted_are_listed(void **state)
     arena_destroy(arena);
 }
 
-/* ---- Random sequences of events. ---- */
+/* ---- random sequences of events ---- */
 
 #define LOADS_MAX 2 /* at the same time */
 

@@ -62,7 +62,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* ---- Observers. ---- */
+/* ---- observers ---- */
 
 struct seen {
     struct request_observer base;
@@ -137,7 +137,7 @@ static void a_request_that_never_begins_is_not_seen(void **state)
     request_pool_finish(&pool);
 }
 
-/* ---- Answers that come later. ---- */
+/* ---- answers that come later ---- */
 
 static void a_request_that_waits_is_finished_once(void **state)
 {
@@ -166,7 +166,7 @@ static void a_failed_handler_does_not_go_on(void **state)
     request_pool_finish(&pool);
 }
 
-/* ---- Memory. ---- */
+/* ---- memory ---- */
 
 static void memory_serves_the_next_request(void **state)
 {

@@ -172,7 +172,7 @@ static void one_batch_that_overflows_is_an_overflow_of_the_step(void **state)
     source->destroy(source);
 }
 
-/* ---- Rows. ---- */
+/* ---- rows ---- */
 
 /* Batch number b needs the keys b - 9 and 5, of two floats each, and b + 1 times the sum of both
  * rows' values is the gradient of each element. */
@@ -245,7 +245,7 @@ static void a_step_needs_the_rows_of_all_its_batches(void **state)
     source->destroy(source);
 }
 
-/* ---- Moving averages. ---- */
+/* ---- moving averages ---- */
 
 static void an_average_moves_as_by_each_batch(void **state)
 {

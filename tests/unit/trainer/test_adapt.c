@@ -18,7 +18,7 @@
 
 static struct arena *arena;
 
-/* ---- Rows in memory: reader w of n takes the rows w, w + n, … ---- */
+/* ---- rows in memory: reader w of n takes the rows w, w + n, … ---- */
 
 struct rows_split {
     struct data_split split; /* first */
@@ -86,7 +86,7 @@ static struct rows_split split_of(enum dtype dtype, const void *data, int64_t ro
     return split;
 }
 
-/* ---- Models. ---- */
+/* ---- models ---- */
 
 static struct layers_model *model_of(const char *dtype, int width, const char *layers)
 {
@@ -156,7 +156,7 @@ static void close_to(const float *got, const float *want, int64_t count, double 
             fail_msg("element %d is %.9g, not %.9g", (int)i, (double)got[i], (double)want[i]);
 }
 
-/* ---- Tests. ---- */
+/* ---- tests ---- */
 
 #define NORMALIZATION "{\"class_name\": \"Normalization\", \"config\": {\"name\": \"norm\"}}"
 

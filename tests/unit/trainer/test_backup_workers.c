@@ -227,7 +227,7 @@ static void a_restarted_worker_makes_the_step_that_a_dead_one_left(void **state)
     stop(&f);
 }
 
-/* ---- Steps that are skipped. ---- */
+/* ---- steps that are skipped ---- */
 
 /* Worker 0's gradients overflow, and it dies after they have reached ps 0. */
 static void all_ps_tasks_skip_the_steps_that_ps_0_skips(void **state)
@@ -413,7 +413,7 @@ static void without_backup_workers_all_are_needed(void **state)
     stop(&f);
 }
 
-/* ---- Lost workers. ---- */
+/* ---- lost workers ---- */
 
 static void heartbeat(struct fixture *f, int w)
 {

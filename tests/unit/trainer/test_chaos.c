@@ -132,7 +132,7 @@ static void say(void *context, const char *line)
     pthread_mutex_unlock(&job->lock);
 }
 
-/* ---- The gradients and the result. ---- */
+/* ---- the gradients and the result ---- */
 
 /* The gradient depends on worker and step, and on values of several ps tasks: a task that repeats a
  * step needs the same values from all of them. The sum of the workers' depends on their order. */
@@ -158,7 +158,7 @@ static void conclude(void *context, uint64_t global_step, const float *values,
     atomic_store(&job->concluded, true);
 }
 
-/* ---- Processes. ---- */
+/* ---- processes ---- */
 
 static struct client_call *line_begin(struct channel *channel, const char *path,
                                       struct message *request, const struct call_options *options,
@@ -237,7 +237,7 @@ static void start_ps(struct job *job, uint32_t index)
     pthread_mutex_unlock(&address->lock);
 }
 
-/* ---- Faults. ---- */
+/* ---- faults ---- */
 
 static void stop_task(struct process *process)
 {
@@ -330,7 +330,7 @@ static void make_faults(struct job *job)
     }
 }
 
-/* ---- A job. ---- */
+/* ---- a job ---- */
 
 static void job_open(struct job *job, const struct plan *plan, const char *directory)
 {
@@ -408,7 +408,7 @@ static void job_run(struct job *job, const struct plan *plan, const char *direct
         snprintf(job->failure, sizeof job->failure, "a snapshot of other values than the last");
 }
 
-/* ---- Seeds. ---- */
+/* ---- seeds ---- */
 
 static int64_t draw(struct random *random, int64_t below)
 {

@@ -12,7 +12,7 @@
 
 #define STEPS 5
 
-/* ---- The same bits. ---- */
+/* ---- the same bits ---- */
 
 struct outcome {
     float w[SMALL_W], b[SMALL_B], slot[SMALL_W];
@@ -128,7 +128,9 @@ static void a_job_learns_the_same_bits_in_any_number_of_chunks(void **state)
     assert_true(most >= 4);
 }
 
-/* ---- Single chunks. The ps has the pieces 0, 1 and 2 of "w", 16 bytes each, and 3 of "b". ---- */
+/* ---- single chunks ---- */
+
+/* The ps has the pieces 0, 1 and 2 of "w", 16 bytes each, and 3 of "b". */
 
 struct pair {
     struct small_cluster cluster;
@@ -359,7 +361,7 @@ static void a_chunk_of_no_pieces_or_of_other_bytes_is_refused(void **state)
     }
 }
 
-/* ---- A step between two chunks of a pull. ---- */
+/* ---- a step between two chunks of a pull ---- */
 
 /* A channel to the ps that lets the chief make a step before the second pull. */
 struct stepping {

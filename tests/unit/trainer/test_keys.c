@@ -61,7 +61,7 @@ static void start(struct small_cluster *cluster, int ps_count)
     small_start_placed(cluster, ps_count, keys_variables, VARIABLES, NULL, NULL, 0);
 }
 
-/* ---- A worker, whose gradients depend on the values. ---- */
+/* ---- a worker, whose gradients depend on the values ---- */
 
 struct batch {
     int64_t ids[VARIABLES][KEYS];
@@ -124,7 +124,7 @@ static struct status run_steps(struct ps_client *client, uint32_t worker, int fr
     return status_ok();
 }
 
-/* ---- The state of a job: also the source from which another one begins. ---- */
+/* ---- the state of a job: also the source from which another one begins ---- */
 
 struct outcome {
     struct client_state state; /* first */
@@ -211,7 +211,7 @@ static void read_keys(struct client_snapshot *snapshot, int v, struct outcome *o
         }
 }
 
-/* ---- Single keys, and what is exported. ---- */
+/* ---- single keys, and what is exported ---- */
 
 /* The value of a key that the shards have, or the default one. */
 static float value_in(const struct outcome *outcome, int v, int64_t key)
@@ -358,7 +358,7 @@ static void assert_same(const struct outcome *a, const struct outcome *b)
             }
 }
 
-/* ---- The same bits for any number of ps tasks. ---- */
+/* ---- the same bits for any number of ps tasks ---- */
 
 struct worker_run {
     struct small_cluster *cluster;
@@ -456,7 +456,7 @@ static void a_job_continues_with_another_number_of_ps_tasks(void **state)
     outcome_destroy(rest);
 }
 
-/* ---- Checkpoints. ---- */
+/* ---- checkpoints ---- */
 
 static const struct client_job adagrad_job = { .optimizer = "adagrad", .learning_rate = .1f };
 
@@ -618,7 +618,7 @@ static void damaged_checkpoints_are_refused(void **state)
     }
 }
 
-/* ---- A push that reached half of the ps tasks. ---- */
+/* ---- a push that reached half of the ps tasks ---- */
 
 static void *run_other(void *context)
 {
@@ -678,7 +678,7 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     small_stop(&cluster);
 }
 
-/* ---- One ps. ---- */
+/* ---- one ps ---- */
 
 struct lone {
     struct small_cluster cluster;
@@ -787,7 +787,9 @@ static void keys_must_ascend(void **state)
     assert_string_equal(status.message, "variable 'crosses': key 2 after key 3: keys must ascend");
 }
 
-/* ---- Requests. The only ps has the piece 0 of ids, 1-3 of w, and 4 of crosses. ---- */
+/* ---- requests ---- */
+
+/* The only ps has the piece 0 of ids, 1-3 of w, and 4 of crosses. */
 
 static struct status ask(struct lone *lone, const char *path, struct message *header,
                          const char *payload, size_t size)

@@ -255,7 +255,7 @@ static void the_scale_before_a_torn_step_is_kept(void **state)
     small_stop(&cluster);
 }
 
-/* ---- Several workers: all calls are sent by this thread. ---- */
+/* ---- several workers: all calls are sent by this thread ---- */
 
 struct pushed {
     bool ended;
@@ -328,7 +328,7 @@ static void one_worker_skips_the_step_of_all(void **state)
     small_stop(&cluster);
 }
 
-/* ---- The state. ---- */
+/* ---- the state ---- */
 
 static void a_snapshot_has_it_and_a_generation_begins_with_it(void **state)
 {

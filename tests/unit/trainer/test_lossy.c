@@ -76,7 +76,7 @@ static void warn(void *context, const char *text)
     fail_msg("%s", text);
 }
 
-/* ---- The cluster. ---- */
+/* ---- the cluster ---- */
 
 struct lossy_cluster {
     struct network *network;
@@ -159,7 +159,7 @@ static void run(struct job *job, uint64_t seed, const struct network_faults *fau
     cluster_close(&cluster);
 }
 
-/* ---- The tests. ---- */
+/* ---- the tests ---- */
 
 /* A ps has up to six pieces of 16 bytes. Every second seed divides pulls and pushes into chunks of
  * one to three pieces. */
@@ -233,7 +233,7 @@ static void no_update_of_an_asynchronous_job_is_lost_or_applied_twice(void **sta
     }
 }
 
-/* ---- The clock of the harness. ---- */
+/* ---- the clock of the harness ---- */
 
 struct computation {
     struct clock *clock;

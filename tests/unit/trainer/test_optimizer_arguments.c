@@ -25,7 +25,7 @@
 #define COUNTED (ROWS * COLUMNS)
 #define UPDATES 12
 
-/* ---- Updates of a matrix. ---- */
+/* ---- updates of a matrix ---- */
 
 struct variable {
     const struct optimizer *optimizer;
@@ -98,7 +98,7 @@ static uint64_t hash_updates(uint64_t hash, const struct optimizer_choice *optim
     return hash;
 }
 
-/* ---- What a description becomes. ---- */
+/* ---- what a description becomes ---- */
 
 static const struct muon_variable variables[] = { { "dense/kernel", true },
                                                   { "dense/bias", false },
@@ -153,7 +153,7 @@ static struct outcome try_optimizer(const char *json)
     return outcome;
 }
 
-/* ---- The changes of the file. ---- */
+/* ---- the changes of the file ---- */
 
 /* What may be anything, with the reason. */
 static bool is_idle_by_design(const struct change *change)

@@ -105,7 +105,7 @@ static void restart_ps(struct fixture *f, int index)
     atomic_fetch_add(&f->faults, 1);
 }
 
-/* ---- The tasks. ---- */
+/* ---- the tasks ---- */
 
 struct ones_source {
     struct gradient_source source; /* first */
@@ -246,7 +246,7 @@ static void join(struct task *tasks)
         pthread_join(tasks[i].thread, NULL);
 }
 
-/* ---- The fixture. ---- */
+/* ---- the fixture ---- */
 
 static void fixture_init(struct fixture *f, bool with_checkpoints)
 {
@@ -335,7 +335,7 @@ static void assert_trained(const struct fixture *f, const struct task *tasks)
         assert_true(f->b[i] == 1 - RATE * (float)f->end_step);
 }
 
-/* ---- The tests. ---- */
+/* ---- the tests ---- */
 
 static void all_tasks_go_back_together_when_a_ps_is_lost(void **state)
 {

@@ -42,7 +42,7 @@ static const char model_text[] =
 #define BY_ROWS "null"
 #define WHOLE   "{\"class_name\": \"L2\", \"config\": {\"l2\": 0}}"
 
-/* ---- The data: rows in memory. ---- */
+/* ---- the data: rows in memory ---- */
 
 static int64_t ids[ROWS][IDS];
 static float answers[ROWS];
@@ -134,7 +134,7 @@ static int draw(void **state)
     return 0;
 }
 
-/* ---- Models. ---- */
+/* ---- models ---- */
 
 static struct model *open_model(struct arena *arena, const char *regularizer)
 {

@@ -74,7 +74,7 @@ static void start(struct small_cluster *cluster, int ps_count)
     small_start_placed(cluster, ps_count, rows_variables, VARIABLES, NULL, NULL, 0);
 }
 
-/* ---- A worker, whose gradients depend on the values. ---- */
+/* ---- a worker, whose gradients depend on the values ---- */
 
 /* The rows of one step. */
 struct batch {
@@ -155,7 +155,7 @@ static struct status run_steps(struct ps_client *client, uint32_t worker, int fr
     return status_ok();
 }
 
-/* ---- The same bits for any number of ps tasks. ---- */
+/* ---- the same bits for any number of ps tasks ---- */
 
 struct outcome {
     float values[VARIABLES][ELEMENTS_MAX], slots[VARIABLES][ELEMENTS_MAX];
@@ -324,7 +324,7 @@ static void a_step_takes_the_mean_of_the_workers_that_have_a_row(void **state)
     assert_memory_equal(&outcome.values[EMB][14], &initial_values[EMB][14], 2 * sizeof(float));
 }
 
-/* ---- A push that reached half of the ps tasks. ---- */
+/* ---- a push that reached half of the ps tasks ---- */
 
 static void *run_other(void *context)
 {
@@ -398,8 +398,10 @@ static void a_push_that_reached_half_of_the_ps_tasks_is_made_again(void **state)
     }
 }
 
-/* ---- Requests. The only ps has the pieces 0-9 of emb (rows 0-19), 10-12 of frozen (rows 20-25),
- * 13-15 of w, 16-23 of bias (rows 26-55). ---- */
+/* ---- requests ---- */
+
+/* The only ps has the pieces 0-9 of emb (rows 0-19), 10-12 of frozen (rows 20-25), 13-15 of w,
+ * 16-23 of bias (rows 26-55). */
 
 struct lone {
     struct small_cluster cluster;
@@ -769,7 +771,7 @@ static void the_client_names_the_variable_of_a_wrong_row(void **state)
     assert_string_equal(status.message, "variable 'bias': row 4 after row 4: rows must ascend");
 }
 
-/* ---- Rows of a snapshot. ---- */
+/* ---- rows of a snapshot ---- */
 
 /* The pushes after a snapshot do not change what is read of it. */
 static void a_snapshot_gives_rows_as_they_were(void **state)
@@ -848,7 +850,7 @@ static void a_bad_list_of_a_snapshots_rows_is_refused(void **state)
     client_snapshot_end(&snapshot);
 }
 
-/* ---- Create. ---- */
+/* ---- Create ---- */
 
 static const struct piece_row {
     const char *label;

@@ -19,7 +19,7 @@
 
 #define DEADLINE_S 120
 
-/* ---- The disk: fsync waits while it stands still. ---- */
+/* ---- the disk: fsync waits while it stands still ---- */
 
 #define DISK_STILL_MS_MAX 5000 /* so that a test that waits for the disk fails, and does not hang */
 

@@ -170,7 +170,7 @@ static void a_schema_is_read(void **state)
     arena_destroy(arena);
 }
 
-/* ---- Guesses. ---- */
+/* ---- guesses ---- */
 
 static const struct guess_row {
     const char *label, *format, *text, *want; /* name:dtype:width, … */

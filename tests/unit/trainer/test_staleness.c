@@ -224,7 +224,7 @@ static void refuses_a_pass_for_pushes_that_it_has_not_applied(void **state)
     stop(&f);
 }
 
-/* ---- Whole workers. ---- */
+/* ---- whole workers ---- */
 
 struct source {
     struct gradient_source source; /* first */

@@ -126,8 +126,10 @@ static void reads_libffm(void **state)
     assert_record_row(&libffm_format, &row, NULL, 0);
 }
 
-/* ---- Pairs of the usual form are converted by code of their own (svm_pairs.h). The reader of
- * libffm files does not have it, and tells what they hold. ---- */
+/* ---- pairs of the usual form ---- */
+
+/* They are converted by code of their own (svm_pairs.h). The reader of libffm files does not have
+ * it, and tells what they hold. */
 
 #define LINES 4000
 

@@ -58,7 +58,7 @@ static struct status count_value(struct counting *counting, const struct tensor 
     return status_ok();
 }
 
-/* ---- The output: entries in the order of rows and values; of equal ones, as they came. ---- */
+/* ---- the output: entries in the order of rows and values; of equal ones, as they came ---- */
 
 static int compare_entries(const void *x, const void *y, void *context)
 {
@@ -119,7 +119,7 @@ static struct status put_counts(struct kernel_context *k, const struct counting 
     return status_ok();
 }
 
-/* ---- Dense, sparse and ragged input. ---- */
+/* ---- dense, sparse and ragged input ---- */
 
 static struct status dense_compute(struct kernel_context *k)
 {

@@ -52,7 +52,7 @@ static struct status check_segments(const struct tensor *data, const struct tens
     return status_ok();
 }
 
-/* ---- Forward: ids are sorted. ---- */
+/* ---- forward: ids are sorted ---- */
 
 /* The number that is given, or the last id plus 1. */
 static struct status count_segments(struct kernel_context *k, const struct tensor *ids,
@@ -169,7 +169,7 @@ static struct status segment_compute(struct kernel_context *k)
     return status;
 }
 
-/* ---- Gradients: a row gets the gradients of the segments that it was added to. ---- */
+/* ---- gradients: a row gets the gradients of the segments that it was added to ---- */
 
 static struct status check_gradient(const struct tensor *gradient, const struct tensor *indices,
                                     const struct tensor *ids, const struct tensor *rows)
@@ -244,7 +244,7 @@ static struct status gradient_compute(struct kernel_context *k)
     return status;
 }
 
-/* ---- The same, but only of the rows that are in `indices`. ---- */
+/* ---- the same, but only of the rows that are in `indices` ---- */
 
 static int compare_rows(const void *a, const void *b)
 {

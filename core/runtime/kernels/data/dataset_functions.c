@@ -59,8 +59,7 @@ static struct status take_while_next(struct kernel_context *k, struct iterator *
     return status_ok();
 }
 
-/* ---- FlatMap: the elements of the datasets that the function makes, one dataset after the other
- * ---- */
+/* ---- FlatMap: the elements of the datasets that the function makes, one after the other ---- */
 
 struct flat_map {
     struct iterator *inner; /* NULL: the next element of the input makes it */
@@ -89,8 +88,7 @@ static void flat_map_finish(struct iterator *iterator)
     iterator_destroy(((struct flat_map *)iterator->state)->inner);
 }
 
-/* ---- Scan: the function takes a state and an element, and gives the next state and an element
- * ---- */
+/* ---- Scan: the function takes a state and an element, and gives the next of both ---- */
 
 struct scan {
     struct tensors values; /* the state; then room for the arguments, and for the results */

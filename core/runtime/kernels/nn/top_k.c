@@ -272,9 +272,9 @@ static struct status nth_compute(struct kernel_context *k)
     return status;
 }
 
-/* ---- InTopKV2: is the target among the k greatest? Ties count for it; what is not finite does
- * not ---- */
+/* ---- InTopKV2: is the target among the k greatest? ---- */
 
+/* A tie counts for the target. A row with a value that is not finite has no k greatest. */
 static bool in_top_k(const float *row, int64_t n, int64_t target, int64_t k)
 {
     int64_t greater = 0;

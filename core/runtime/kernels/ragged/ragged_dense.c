@@ -41,7 +41,7 @@ static struct status prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* ---- Reading the partitions. ---- */
+/* ---- reading the partitions ---- */
 
 /* Element i of a partition, which is int64 or int32. */
 static inline int64_t index_at(const struct tensor *tensor, int64_t i)
@@ -134,7 +134,7 @@ static int64_t longest_row(const struct row_padding *padding, int d)
     return most;
 }
 
-/* ---- The shape of the output. ---- */
+/* ---- the shape of the output ---- */
 
 /* Dimension d of the input `shape`; -1: any. */
 static int64_t wanted_dim(const struct tensor *wanted, int d)
@@ -185,7 +185,7 @@ static struct status make_shape(struct kernel_context *k, struct row_padding *pa
     return shape_check(rank, dims, &padding->shape);
 }
 
-/* ---- Filling. ---- */
+/* ---- filling ---- */
 
 /* The places, in values of the output, of the parts of dimension d; -1: cut off. `before` are those
  * of the rows. */

@@ -18,7 +18,7 @@ static struct status levels_prepare(struct prepare_context *p)
     return node_attr_int(prepare_node(p), "PARAMS_RAGGED_RANK", levels);
 }
 
-/* ---- The input. ---- */
+/* ---- the input ---- */
 
 static struct status check_splits(const struct tensor *splits, int64_t next_rows)
 {
@@ -72,7 +72,7 @@ static struct status read_indices(struct kernel_context *k, const struct tensor 
     return status_ok();
 }
 
-/* ---- The output. ---- */
+/* ---- the output ---- */
 
 /* Indices of several dimensions add levels of rows of one length. */
 static struct status put_regular_splits(struct kernel_context *k, const struct shape *indices)

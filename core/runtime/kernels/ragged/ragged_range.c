@@ -4,7 +4,7 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
 
-/* ---- Numbers: integers are read as int64, all others as double. ---- */
+/* ---- numbers: integers are read as int64, all others as double ---- */
 
 struct span {
     int64_t start, limit, delta;
@@ -110,7 +110,7 @@ static void fill_row(const struct span *span, struct tensor *out, int64_t begin,
     }
 }
 
-/* ---- The op. ---- */
+/* ---- the op ---- */
 
 static struct status count_rows(struct kernel_context *k, int64_t *out)
 {

@@ -27,7 +27,7 @@ struct sets {
     int64_t count;
 };
 
-/* ---- Items. ---- */
+/* ---- items ---- */
 
 static int compare_numbers(const void *a, const void *b, void *context)
 {
@@ -68,7 +68,7 @@ static struct status load_group(struct kernel_context *k, struct sets *sets, int
     return status_ok();
 }
 
-/* ---- Operands. ---- */
+/* ---- operands ---- */
 
 static struct status reserve_items(struct kernel_context *k, int64_t count, union set_item **out)
 {
@@ -142,7 +142,7 @@ static struct status take_group(struct kernel_context *k, struct sets *sets)
     return status_ok();
 }
 
-/* ---- SetSize. ---- */
+/* ---- SetSize ---- */
 
 static struct status validate_prepare(struct prepare_context *p)
 {
@@ -171,7 +171,7 @@ static struct status size_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- The operations. ---- */
+/* ---- the operations ---- */
 
 enum operation { A_MINUS_B, B_MINUS_A, INTERSECTION, UNION };
 

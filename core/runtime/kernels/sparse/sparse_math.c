@@ -20,7 +20,7 @@ static void *place_at(struct tensor *values, int64_t i)
     return at_bytes(values->data, i, dtype_size(values->dtype));
 }
 
-/* ---- Two sparse tensors, index by index. ---- */
+/* ---- two sparse tensors, index by index ---- */
 
 struct merge {
     const struct sparse_input *a, *b;
@@ -242,7 +242,7 @@ static struct status minimum_compute(struct kernel_context *k)
     return extreme(k, COMBINE_MIN_FIRST);
 }
 
-/* ---- A sparse and a dense tensor. ---- */
+/* ---- a sparse and a dense tensor ---- */
 
 /* SparseTensorDenseAdd: the shapes are the same. */
 static struct status check_dense_add(const struct kernel_context *k)

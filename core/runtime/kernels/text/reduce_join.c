@@ -9,7 +9,7 @@ static struct status separator_prepare(struct prepare_context *p)
     return node_attr_string(prepare_node(p), "separator", separator);
 }
 
-/* ---- ReduceJoin: the texts along some dimensions. ---- */
+/* ---- ReduceJoin: the texts along some dimensions ---- */
 
 struct joining {
     int count;                /* of the dimensions that are joined */
@@ -125,7 +125,7 @@ static struct status reduce_join_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- UnsortedSegmentJoin: the texts whose segment ids are equal. ---- */
+/* ---- UnsortedSegmentJoin: the texts whose segment ids are equal ---- */
 
 static struct status check_segments(const struct tensor *x, const struct tensor *ids,
                                     const struct tensor *count)

@@ -42,7 +42,7 @@ static struct status static_replace_prepare(struct prepare_context *p)
     return regex_compile(pattern, &state->regex);
 }
 
-/* ---- Replacing. ---- */
+/* ---- replacing ---- */
 
 struct replacing {
     struct kernel_context *k;
@@ -198,7 +198,7 @@ static struct status replace_compute(struct kernel_context *k)
     return status;
 }
 
-/* ---- Matching. ---- */
+/* ---- matching ---- */
 
 static struct status match_all(struct kernel_context *k, const struct regex *regex)
 {

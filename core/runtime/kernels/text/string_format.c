@@ -16,7 +16,7 @@ struct format_state {
     int64_t summarize;    /* elements shown at both ends of a dimension; negative: all */
 };
 
-/* ---- The template. ---- */
+/* ---- the template ---- */
 
 /* The size of the piece at the start of a text. An empty placeholder is between any two
  * characters. */
@@ -75,7 +75,7 @@ static struct status format_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* ---- One element. ---- */
+/* ---- one element ---- */
 
 /* The six digits that TensorFlow tries first, or as many as identify the number. */
 static int print_floating(const struct tensor *x, int64_t i, char *out, size_t size)
@@ -138,7 +138,7 @@ static struct status print_element(const struct tensor *x, int64_t i, struct tex
     return text_block_add(out, text, (size_t)length);
 }
 
-/* ---- One tensor. ---- */
+/* ---- one tensor ---- */
 
 static struct status add_text(struct text_block *out, const char *text)
 {

@@ -8,7 +8,7 @@
 #include "runtime/kernels/string_to_number.h"
 #include "runtime/kernels/text/text_block.h"
 
-/* ---- StringSplitV2: as Python's str.split. StringSplit: at any character of a set. ---- */
+/* ---- StringSplitV2: as Python's str.split; StringSplit: at any character of a set ---- */
 
 struct split_state {
     int64_t maxsplit; /* of StringSplitV2 */

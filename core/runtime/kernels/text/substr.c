@@ -18,7 +18,7 @@ static struct status substr_prepare(struct prepare_context *p)
     return status_ok();
 }
 
-/* ---- Places in a text. ---- */
+/* ---- places in a text ---- */
 
 static bool continues_character(char c)
 {
@@ -93,7 +93,7 @@ static bool part_of_characters(struct bytes text, int64_t position, int64_t leng
     return true;
 }
 
-/* ---- Shapes. ---- */
+/* ---- shapes ---- */
 
 /* The shape of the output: TensorFlow broadcasts up to two dimensions. */
 static struct status output_shape(const struct kernel_context *k, struct shape *out)

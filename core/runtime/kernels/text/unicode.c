@@ -31,7 +31,7 @@ static bool text_is(struct bytes text, const char *wanted)
     return bytes_equal(text, bytes_of(wanted));
 }
 
-/* ---- Characters of other encodings ---- */
+/* ---- characters of other encodings ---- */
 
 static bool is_character(int32_t c)
 {
@@ -201,7 +201,7 @@ static struct status read_errors(const struct node *node, struct unicode *out)
     return status_ok();
 }
 
-/* ---- Decoding. ---- */
+/* ---- decoding ---- */
 
 static struct status decode_options(const struct node *node, struct unicode *out)
 {
@@ -328,7 +328,7 @@ static struct status decode_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- Encoding. ---- */
+/* ---- encoding ---- */
 
 static struct status encode_prepare(struct prepare_context *p)
 {
@@ -414,7 +414,7 @@ static struct status encode_compute(struct kernel_context *k)
     return status_ok();
 }
 
-/* ---- Transcoding. ---- */
+/* ---- transcoding ---- */
 
 static struct status transcode_prepare(struct prepare_context *p)
 {
