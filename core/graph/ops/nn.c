@@ -320,15 +320,18 @@ struct status infer_image_patches(struct infer_context *context)
     int64_t sizes[5], strides[5], rates[5];
 
     TRY(infer_rank(&images, 4, "images"));
-    TRY(window(context->node, "ksizes", 4, sizes));
-    TRY(window(context->node, "strides", 4, strides));
-    TRY(window(context->node, "rates", 4, rates));
-    if (images.rank < 0)
-        images = shape_unknown_dims(4);
-    struct shape shape = images;
+    struct shape shape = shape_unknown_dims(4);
+    if (images.rank == 4)
+        shape.dims[0] = images.dims[0];
+    infer_output(context, 0, &shape);
+    if (images.rank < 0 || !status_is_ok(window(context->node, "ksizes", 4, sizes)) ||
+        !status_is_ok(window(context->node, "strides", 4, strides)) ||
+        !status_is_ok(window(context->node, "rates", 4, rates)))
+        return status_ok(); /* the kernel has TensorFlow's words for it */
     for (int i = 1; i < 3; i++)
-        TRY(windows(context->node, images.dims[i], sizes[i], strides[i], rates[i], i,
-                    &shape.dims[i]));
+        if (!status_is_ok(windows(context->node, images.dims[i], sizes[i], strides[i], rates[i], i,
+                                  &shape.dims[i])))
+            return status_ok();
     int64_t elements = sizes[1] * sizes[2]; /* each below 2^31 */
     bool fits = images.dims[3] >= 0 && images.dims[3] <= INT64_MAX / elements;
     shape.dims[3] = fits ? images.dims[3] * elements : -1;
