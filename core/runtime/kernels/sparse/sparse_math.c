@@ -333,7 +333,7 @@ static int64_t broadcast_place(const struct sparse_input *sparse, int64_t i,
     return place;
 }
 
-/* None of the numbers is divided by 0: has_zero has looked. */
+/* The caller divides nothing by 0. */
 #define DIVIDE(name, T, W)                                 \
     static void divide_##name(void *value, const void *by) \
     {                                                      \
@@ -367,14 +367,9 @@ static void divide(enum dtype dtype, void *value, const void *by)
     half_block_store(dtype, &x, value, 1);
 }
 
-static bool has_zero(const struct tensor *x)
+static bool is_zero(const struct tensor *x, int64_t i)
 {
-    bool is_floating = dtype_is_floating(x->dtype);
-
-    for (int64_t i = 0; i < x->size; i++)
-        if (is_floating ? floating_element(x, i) == 0 : tensor_index(x, i) == 0)
-            return true;
-    return false;
+    return dtype_is_floating(x->dtype) ? floating_element(x, i) == 0 : tensor_index(x, i) == 0;
 }
 
 enum with_dense { DENSE_ADD, DENSE_MULTIPLY, DENSE_DIVIDE };
@@ -388,14 +383,16 @@ static struct status with_dense(struct kernel_context *k, enum with_dense operat
     TRY(sparse_input_read(k, 0, 1, 2, &sparse));
     TRY(check_broadcast(&sparse, dense));
     TRY(sparse_input_check_bounds(&sparse));
-    if (operation == DENSE_DIVIDE && has_zero(dense))
-        return status_error(STATUS_INVALID_ARGUMENT, "SparseDenseCwiseDiv cannot divide by zero,"
-                                                     "but input dense tensor contains zero ");
     TRY(kernel_output(k, 0, &sparse.values->shape, &out));
     if (out->size > 0)
         memcpy(out->data, sparse.values->data, tensor_bytes(out));
     for (int64_t i = 0; i < sparse.count; i++) {
-        const void *other = value_at(dense, broadcast_place(&sparse, i, &dense->shape));
+        int64_t place = broadcast_place(&sparse, i, &dense->shape);
+        const void *other = value_at(dense, place);
+        if (operation == DENSE_DIVIDE && is_zero(dense, place))
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "SparseDenseCwiseDiv cannot divide by zero,"
+                                "but input dense tensor contains zero ");
         if (operation == DENSE_DIVIDE)
             divide(out->dtype, place_at(out, i), other);
         else
