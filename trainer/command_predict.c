@@ -45,7 +45,8 @@ static const struct flag rows[] = {
     { "batch_size", FLAG_INT32, &files.batch_size, "100", .help = "rows per run", .min = 1,
       .max = 1e6 },
     { "sparse_width", FLAG_INT64, &files.sparse_width, "0",
-      .help = "number of columns of the model's sparse inputs", .max = 9e15 },
+      .help = "number of columns of the model's sparse inputs; 0: as its graph tells, if it does",
+      .max = 9e15 },
     { "signature", FLAG_TEXT, &options.signature, "",
       .help = "signature to run; the default is serving_default, or the only one that takes "
               "tensors" },

@@ -206,14 +206,13 @@ class Finetune(TestCase):
             done = run("pstrain", "--model=" + model, *flags, *more)
             self.assertEqual(done.returncode, 0, done.stderr)
         tune = ["--from_savedmodel=" + base, "--signature=predict", "--loss=binary_crossentropy", *flags, "--training_iteration=60"]
-        done = run("pstrain", *tune, "--sparse_width=30", "--export_dir=" + got)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        tuned, trained, before = (content(directory, "variables", "variables.data-00000-of-00001") for directory in (got, want, base))
-        self.assertEqual(tuned, trained)
-        self.assertNotEqual(tuned, before)
-        done = run("pstrain", *tune, "--noexport")
-        self.assertEqual(done.returncode, 2)
-        self.assertIn("input 'x' of signature 'predict' is sparse: give --sparse_width, the number of its columns", done.stderr)
+        for more in (["--sparse_width=30"], []):  # the kernel tells it
+            done = run("pstrain", *tune, "--export_dir=" + got, *more)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            tuned, trained, before = (content(directory, "variables", "variables.data-00000-of-00001") for directory in (got, want, base))
+            self.assertEqual(tuned, trained)
+            self.assertNotEqual(tuned, before)
+            shutil.rmtree(got)
         self.assertIn("--sparse_width: signature 'serving_default' has no sparse input of floats", self.tune("dense", "--sparse_width=3", "--noexport", code=2))
 
     def test_images_of_any_size(self):

@@ -391,6 +391,9 @@ class Finetune(TestCase):
         inputs = {"ids": ids.indices, "ids_1": ids.values, "ids_2": ids.dense_shape, "x": x.indices, "x_1": x.values, "x_2": x.dense_shape}
         (got,) = tf.saved_model.load(self.path("out")).signatures["serving_default"](**inputs).values()
         assert_agrees(self, got.numpy(), compute(ids, x).numpy(), 1e-5, "answers")
+        done = run("pstrain", "predict", self.path("out"), "--predict_files=" + self.path("rows.csv"), flags[0])
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("input 'x' of signature 'serving_default' is sparse: give --sparse_width, the number of its columns", done.stderr)
         done = run("pstrain", "predict", self.path("out"), "--predict_files=" + self.path("rows.csv"), *flags)
         self.assertEqual(done.returncode, 0, done.stderr)
         assert_agrees(self, np.float32([json.loads(line)["output_0"] for line in done.stdout.splitlines()]), got.numpy(), 1e-5, "predict")

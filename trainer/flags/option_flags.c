@@ -37,7 +37,8 @@ static const struct flag rows[] = {
       .help = "outputs of the signature that the loss compares with the labels, such as "
               "price,kind; the default is all of them" },
     { "sparse_width", FLAG_INT64, &values.sparse_width, "0",
-      .help = "number of columns of the signature's sparse inputs of floats", .min = 0,
+      .help = "number of columns of the signature's sparse inputs of floats; 0: as the graph tells, "
+              "if it does", .min = 0,
       .max = 9e15 },
     { "freeze", FLAG_TEXT, &values.freeze, "",
       .help = "patterns of the variables that keep their values, such as 'conv*,*/gamma'; by "

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "trainer/options/compile_config.h"
+#include "trainer/options/sparse_width.h"
 #include "trainer/inputs/file_data.h"
 
 struct finetune {
@@ -14,7 +15,7 @@ struct finetune {
         int row_splits;     /* -1: it is not ragged */
         int indices, shape; /* -1: it is not sparse */
     } * fed;
-    int64_t sparse_width;
+    int64_t sparse_width;        /* 0: as the graph tells */
     struct bundle_stream stream; /* of the variable that finetune_begin named */
 };
 
@@ -127,6 +128,16 @@ static bool is_of_columns(const struct finetune *finetune, const struct fed_inpu
     return fed->indices >= 0 && signature->inputs[fed->values].dtype == DT_FLOAT;
 }
 
+static int64_t width_of(const struct finetune *finetune, const struct fed_input *fed)
+{
+    const struct trainable *trainable = finetune->trainable;
+
+    return finetune->sparse_width > 0
+               ? finetune->sparse_width
+               : sparse_width_find(trainable_whole_graph(trainable),
+                                   trainable_signature(trainable)->inputs[fed->values].tensor_name);
+}
+
 static struct status check_width(const struct finetune *finetune)
 {
     const struct signature *signature = trainable_signature(finetune->trainable);
@@ -137,7 +148,7 @@ static struct status check_width(const struct finetune *finetune)
         if (!is_of_columns(finetune, fed))
             continue;
         widths = true;
-        if (finetune->sparse_width == 0)
+        if (width_of(finetune, fed) == 0)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "input '%s' of signature '%s' is sparse: give --sparse_width, the "
                                 "number of its columns",
@@ -167,7 +178,7 @@ static struct layers_port port_of(const struct finetune *finetune, const struct 
         port.raw = layers_input_raw(trainable_whole_graph(trainable), values->tensor_name);
     if (is_of_columns(finetune, fed)) {
         port.layout = TENSOR_SPARSE;
-        port.shape = shape_of(-1, finetune->sparse_width);
+        port.shape = shape_of(-1, width_of(finetune, fed));
     } else if (fed->row_splits >= 0 || fed->indices >= 0) {
         port.layout = TENSOR_RAGGED;
         port.shape = shape_of(-1, -1);

@@ -3,6 +3,7 @@
 
 #include "layers/layers.h"
 #include "trainer/inputs/file_data.h"
+#include "trainer/options/sparse_width.h"
 #include "trainer/predict/predictor.h"
 
 /* ---- the signature ---- */
@@ -114,6 +115,9 @@ static struct status add_sparse(struct predictor *predictor, int indices,
     const char *name = inputs[indices].key;
     enum dtype dtype = inputs[parts->values].dtype;
     int64_t width = predictor->request->files->sparse_width;
+    if (width == 0)
+        width = sparse_width_find(savedmodel_graph(predictor->model),
+                                  inputs[parts->values].tensor_name);
     const struct shape columns = shape_of(-1, dtype == DT_FLOAT ? width : -1);
     int column = predictor->feeds_count;
 
