@@ -1,8 +1,8 @@
 /* Kernels whose work grows faster than their inputs, or that sort: a run that must end ends within
  * them. */
 #include <stdlib.h>
+#include <time.h>
 
-#include "base/clock.h"
 #include "plan_fixture.h"
 #include "support/colliding_key.h"
 
@@ -214,7 +214,7 @@ static void chosen_elements_are_found_at_once(void **state)
     plan_destroy(plan);
 }
 
-#define SECONDS_MAX 5 /* with one chain for all of them, 17 */
+#define SECONDS_MAX 5 /* of the processor; with one chain for all of them, 17 */
 
 static void chosen_classes_are_found_at_once(void **state)
 {
@@ -232,8 +232,9 @@ static void chosen_classes_are_found_at_once(void **state)
                                       build_placeholder(&b, NULL, DT_INT64, vector) };
     struct endpoint y = build(&b, "ComputeAccidentalHits", NULL, 2, feeds, attrs);
     struct plan *plan = plan_of(2, feeds, 1, &y, NULL);
-    run_set_deadline(run, (uint64_t)clock_now_ns(clock_monotonic()) + SECONDS_MAX * 1000000000u);
+    clock_t begun = clock(); /* others may have the processor for longer */
     assert_ok(plan_run(plan, run, values, &out));
+    assert_in_range(clock() - begun, 0, SECONDS_MAX * CLOCKS_PER_SEC);
     assert_int_equal(out.size, MANY);
     tensor_release(&out);
     plan_destroy(plan);
