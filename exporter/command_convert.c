@@ -41,7 +41,7 @@ static struct status convert(const char *from, const char *to, struct arena *are
                                                 .to = to,
                                                 .format = choose_format(from) };
     conversion.tags = common_tags(arena, &conversion.tags_count);
-    TRY(add_version_hint(savedmodel_convert(&conversion), from, arena));
+    TRY(savedmodel_hint_version(savedmodel_convert(&conversion), from));
     printf("Wrote %s as a %s\n", to, savedmodel_format_name(conversion.format));
     return status_ok();
 }

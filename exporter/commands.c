@@ -19,20 +19,6 @@ const char *const *common_tags(struct arena *arena, int *count)
     return tags;
 }
 
-struct status add_version_hint(struct status status, const char *directory, struct arena *arena)
-{
-    struct file_list entries;
-    if (status.code != STATUS_NOT_FOUND || savedmodel_find_file(directory) != NULL ||
-        !status_is_ok(file_list(directory, arena, &entries)))
-        return status;
-    for (size_t i = entries.count; i-- > 0;) {
-        const char *version = file_join(arena, directory, entries.names[i]);
-        if (savedmodel_find_file(version) != NULL)
-            return status_error(status.code, "%s; did you mean '%s'?", status.message, version);
-    }
-    return status;
-}
-
 struct status run_on_model(const struct flag_set *flags, int argc, char **argv, model_function *run)
 {
     int positional;
@@ -54,7 +40,7 @@ struct status run_on_model(const struct flag_set *flags, int argc, char **argv, 
         status = run(model, arena);
         savedmodel_destroy(model);
     } else {
-        status = add_version_hint(status, directory, arena);
+        status = savedmodel_hint_version(status, directory);
     }
     arena_destroy(arena);
     return status;

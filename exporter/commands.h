@@ -28,9 +28,6 @@ extern struct common_options common_options;
 /* The tags of --tag_set, in `arena`. */
 const char *const *common_tags(struct arena *arena, int *count);
 
-/* If `directory` holds versions of a model instead of a model, names one of them in the failure. */
-struct status add_version_hint(struct status status, const char *directory, struct arena *arena);
-
 /* Prints something about a model to stdout. */
 typedef struct status model_function(struct savedmodel *model, struct arena *arena);
 

@@ -1,6 +1,7 @@
 #include "savedmodel/format.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -47,6 +48,37 @@ const struct model_file *savedmodel_find_file(const char *directory)
     }
     arena_destroy(scratch);
     return found;
+}
+
+/* The newest version in a directory; NULL: none. */
+static const char *find_newest(const char *directory, struct arena *arena)
+{
+    struct file_list entries = { 0 };
+    const char *newest = NULL;
+    long long last = -1;
+
+    status_ignore(file_list(directory, arena, &entries)); /* then there are none */
+    for (size_t i = 0; i < entries.count; i++) {
+        const char *version = file_join(arena, directory, entries.names[i]);
+        long long number = strtoll(entries.names[i], NULL, 10);
+        if (number < last || savedmodel_find_file(version) == NULL)
+            continue;
+        newest = version;
+        last = number;
+    }
+    return newest;
+}
+
+struct status savedmodel_hint_version(struct status status, const char *directory)
+{
+    if (status.code != STATUS_NOT_FOUND || savedmodel_find_file(directory) != NULL)
+        return status;
+    struct arena *scratch = arena_create(0);
+    const char *version = find_newest(directory, scratch);
+    if (version != NULL)
+        status = status_error(status.code, "%s; did you mean '%s'?", status.message, version);
+    arena_destroy(scratch);
+    return status;
 }
 
 static struct status no_file(const char *directory, struct arena *scratch)

@@ -39,6 +39,10 @@ struct model_file {
  * SavedModel. */
 const struct model_file *savedmodel_find_file(const char *directory);
 
+/* If `directory` holds versions of a model instead of a model, names the newest one in the failure,
+ * which is NOT_FOUND. */
+struct status savedmodel_hint_version(struct status status, const char *directory);
+
 /* "saved_model.pb", "export.meta": the file that a writer makes. */
 const char *savedmodel_format_file(enum savedmodel_format format);
 

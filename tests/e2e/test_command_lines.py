@@ -1,6 +1,7 @@
 """Common to all programs' command lines: help, versions, misspelt flags, an output that cannot be written."""
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -99,9 +100,13 @@ class CommandLines(TestCase):
 
     def test_a_directory_of_versions_and_a_version_are_told_apart(self):
         train(self.path("model", "7"), "--training_iteration=1")
-        done = run("savedmodel", "show", self.path("model"))
-        self.assertEqual(done.returncode, 1, done)
-        self.assertIn("; did you mean '%s'?\n" % self.path("model", "7"), done.stderr)
+        shutil.copytree(self.path("model", "7"), self.path("model", "10"))
+        for command, code in ((["savedmodel", "show", self.path("model")], 1),
+                              (["pstrain", "predict", self.path("model"), "--predict_files=x.csv"], 2),
+                              (["pstrain", "--from_savedmodel", self.path("model"), "--noexport"], 2)):
+            done = run(*command)
+            self.assertEqual(done.returncode, code, done)
+            self.assertIn("; did you mean '%s'?\n" % self.path("model", "10"), done.stderr)
         with Server(self.path("model", "7"), wait=False) as server:
             server.wait_for_output("which is a version itself: give the directory above it")
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "savedmodel/format.h"
 #include "trainer/options/compile_config.h"
 #include "trainer/options/sparse_width.h"
 #include "trainer/inputs/file_data.h"
@@ -227,7 +228,9 @@ static struct status open_model(const struct flag_values *flags, struct finetune
                                                .freeze = or_null(flags->freeze) };
     struct buffer config = { 0 };
 
-    TRY(status_in(trainable_open(flags->from_savedmodel, &options, &finetune->trainable),
+    TRY(status_in(savedmodel_hint_version(
+                      trainable_open(flags->from_savedmodel, &options, &finetune->trainable),
+                      flags->from_savedmodel),
                   "--from_savedmodel=%s", flags->from_savedmodel));
     finetune->sparse_width = flags->sparse_width;
     TRY(describe_body(finetune, flags, arena));

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
+#include "savedmodel/format.h"
 #include "trainer/inputs/file_data.h"
 #include "trainer/inputs/pad_rows.h"
 #include "trainer/inputs/sparse_parts.h"
@@ -109,7 +110,9 @@ static struct status open_output(struct predictor *predictor)
 
 static struct status open_all(struct predictor *predictor)
 {
-    TRY(savedmodel_load(predictor->request->directory, NULL, &predictor->model));
+    const char *directory = predictor->request->directory;
+
+    TRY(savedmodel_hint_version(savedmodel_load(directory, NULL, &predictor->model), directory));
     TRY(predictor_choose_signature(predictor));
     TRY(predictor_describe_feeds(predictor));
     TRY(open_files(predictor));
