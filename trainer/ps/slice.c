@@ -21,16 +21,17 @@ static void *allocate(size_t size_bytes)
     return data;
 }
 
-/* data: borrowed; NULL: the buffer allocates size_bytes. */
-static struct values_buffer *values_buffer_create(_Atomic(struct values_buffer *) *home,
-                                                  size_t size_bytes, void *data)
+/* data: lent; for MEMORY_OWN, the buffer allocates size_bytes. */
+static struct values_buffer *values_buffer_create(struct spare_buffers *home,
+                                                  enum buffer_memory memory, size_t size_bytes,
+                                                  void *data)
 {
     struct values_buffer *values = zalloc(sizeof *values);
 
     atomic_init(&values->references, 1);
     values->home = home;
-    values->borrowed = data != NULL;
-    values->data = data != NULL ? data : allocate(size_bytes);
+    values->memory = memory;
+    values->data = memory == MEMORY_OWN ? allocate(size_bytes) : data;
     return values;
 }
 
@@ -38,37 +39,50 @@ static void values_buffer_destroy(struct values_buffer *values)
 {
     if (values == NULL)
         return;
-    if (!values->borrowed)
+    if (values->memory == MEMORY_OWN)
         free(values->data);
     free(values);
 }
 
+static bool has_lent(const struct spare_buffers *spares)
+{
+    return atomic_load(&spares->of[MEMORY_FIRST]) != NULL ||
+           atomic_load(&spares->of[MEMORY_COPY]) != NULL;
+}
+
 void values_buffer_release(struct values_buffer *values)
 {
+    struct spare_buffers *home = values->home;
+
     if (atomic_fetch_sub_explicit(&values->references, 1, memory_order_acq_rel) != 1)
         return;
-    values_buffer_destroy(atomic_exchange(values->home, values));
+    values_buffer_destroy(atomic_exchange(&home->of[values->memory], values));
+    if (has_lent(home))
+        values_buffer_destroy(atomic_exchange(&home->of[MEMORY_OWN], NULL));
 }
 
 void slice_init(struct slice *slice, int id, size_t size_bytes, bool trainable, void *data)
 {
     *slice = (struct slice){ .id = id, .trainable = trainable, .size_bytes = size_bytes };
     pthread_mutex_init(&slice->lock, NULL);
-    slice->now.parts[0] = values_buffer_create(&slice->spares[0], size_bytes, data);
+    slice->now.parts[0] = values_buffer_create(&slice->spares[0], MEMORY_FIRST, size_bytes, data);
 }
 
 void slice_lend(struct slice *slice, int part, void *data)
 {
     assert(part > 0 && slice->now.parts[part] == NULL);
-    slice->now.parts[part] = values_buffer_create(&slice->spares[part], slice->size_bytes, data);
+    slice->now.parts[part] =
+        values_buffer_create(&slice->spares[part], MEMORY_FIRST, slice->size_bytes, data);
 }
 
 void slice_lend_spare(struct slice *slice, int part, void *data)
 {
-    _Atomic(struct values_buffer *) *home = &slice->spares[part];
+    struct spare_buffers *home = &slice->spares[part];
 
-    values_buffer_destroy(
-        atomic_exchange(home, values_buffer_create(home, slice->size_bytes, data)));
+    assert(atomic_load(&home->of[MEMORY_COPY]) == NULL);
+    atomic_store(&home->of[MEMORY_COPY],
+                 values_buffer_create(home, MEMORY_COPY, slice->size_bytes, data));
+    values_buffer_destroy(atomic_exchange(&home->of[MEMORY_OWN], NULL));
 }
 
 void slice_forget_before(struct slice *slice)
@@ -91,7 +105,8 @@ void slice_finish(struct slice *slice)
         struct values_buffer *values = slice->now.parts[part];
         assert(values == NULL || atomic_load(&values->references) == 1);
         values_buffer_destroy(values);
-        values_buffer_destroy(atomic_load(&slice->spares[part]));
+        for (int memory = 0; memory < BUFFER_MEMORIES; memory++)
+            values_buffer_destroy(atomic_load(&slice->spares[part].of[memory]));
     }
     if (slice->table != NULL)
         key_table_finish(slice->table);
@@ -150,16 +165,32 @@ static bool is_shared(const struct values_buffer *values) /* can change from fal
     return atomic_load_explicit(&values->references, memory_order_acquire) != 1;
 }
 
-/* A replacement for a shared buffer: a spare one, or a new one. */
+/* Two snapshots had the lent memory, and it can be used again. */
+static bool is_stopgap(const struct slice *slice, int part)
+{
+    return slice->now.parts[part]->memory == MEMORY_OWN &&
+           atomic_load(&slice->spares[part].of[MEMORY_COPY]) != NULL;
+}
+
+/* Must an update write to another buffer? */
+static bool is_replaced(const struct slice *slice, int part)
+{
+    return is_shared(slice->now.parts[part]) || is_stopgap(slice, part);
+}
+
+/* A replacement for the current buffer: a spare one, or a new one. */
 static struct values_buffer *another(struct slice *slice, int part)
 {
-    _Atomic(struct values_buffer *) *home = &slice->spares[part];
-    struct values_buffer *spare = atomic_exchange(home, NULL);
+    struct spare_buffers *home = &slice->spares[part];
 
-    if (spare == NULL)
-        return values_buffer_create(home, slice->size_bytes, NULL);
-    atomic_store(&spare->references, 1);
-    return spare;
+    for (int memory = 0; memory < BUFFER_MEMORIES; memory++) {
+        struct values_buffer *spare = atomic_exchange(&home->of[memory], NULL);
+        if (spare == NULL)
+            continue;
+        atomic_store(&spare->references, 1);
+        return spare;
+    }
+    return values_buffer_create(home, MEMORY_OWN, slice->size_bytes, NULL);
 }
 
 /* Slots are changed in place, so a slot that a snapshot refers to is copied first. */
@@ -167,7 +198,7 @@ float *slice_writable(struct slice *slice, int part)
 {
     struct values_buffer *old = slice->now.parts[part];
 
-    if (is_shared(old)) {
+    if (is_replaced(slice, part)) {
         struct values_buffer *copy = another(slice, part);
         memcpy(copy->data, old->data, slice->size_bytes);
         slice->now.parts[part] = copy;
@@ -315,7 +346,7 @@ static void begin_values(struct slice *slice, bool keep_before, struct new_value
     pthread_mutex_lock(&slice->lock);
     slice_forget_before(slice); /* its buffer becomes `next`, unless a reader still holds it */
     out->old = slice->now.parts[0];
-    out->next = keep_before || is_shared(out->old) ? another(slice, 0) : out->old;
+    out->next = keep_before || is_replaced(slice, 0) ? another(slice, 0) : out->old;
     out->w = out->old->data;
     if (out->vector == NULL)
         return;

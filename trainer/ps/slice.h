@@ -31,13 +31,22 @@
 
 struct slice;
 
+/* Whose memory the data of a buffer are in: lent by the ps for the first values, or for copies of
+ * them, or the slice's own. */
+enum buffer_memory { MEMORY_FIRST, MEMORY_COPY, MEMORY_OWN, BUFFER_MEMORIES };
+
 struct values_buffer {
     _Atomic int references;
-    /* The data are in a block of the ps. */
-    bool borrowed;
-    /* Where the released buffer waits for reuse: the slice's spare of the same part. */
-    _Atomic(struct values_buffer *) *home;
+    enum buffer_memory memory;
+    /* Where the released buffer waits for reuse: the slice's spares of the same part. */
+    struct spare_buffers *home;
     void *data;
+};
+
+/* Released buffers of a part, at most one of each memory. While one of lent memory is here, one of
+ * the slice's own is freed. */
+struct spare_buffers {
+    _Atomic(struct values_buffer *) of[BUFFER_MEMORIES];
 };
 
 /* 0: the values; 1, 2, …: the optimizer's slots. */
@@ -81,8 +90,8 @@ struct slice {
     struct values_buffer *before;   /* the values before the last update; NULL: not kept */
     struct slice_undo undo;         /* the same for an update that changed only some rows */
     size_t filled[SLICE_PARTS_MAX]; /* bytes written since slice_begin */
-    /* A spare buffer of each part, for the next update that finds the current one shared. */
-    _Atomic(struct values_buffer *) spares[SLICE_PARTS_MAX];
+    /* For the next update that finds the current buffer of a part shared. */
+    struct spare_buffers spares[SLICE_PARTS_MAX];
 };
 
 /* `data`: size_bytes for the initial values; the caller owns it and keeps it as long as the
@@ -94,7 +103,8 @@ void slice_finish(struct slice *slice); /* call it when nobody holds its values 
  * Otherwise the slice allocates its own. */
 void slice_lend(struct slice *slice, int part, void *data);
 
-/* While no update runs: provides memory for the first copy of a part. */
+/* While no update runs: provides memory for copies of a part. While more than one snapshot is read,
+ * an update may need other memory, but no longer. */
 void slice_lend_spare(struct slice *slice, int part, void *data);
 
 /* Does each push update the slice? */

@@ -217,6 +217,41 @@ static void copies_for_snapshots_use_the_lent_memory(void **state)
     slice_finish(&table.slice);
 }
 
+/* While two snapshots are read at once, such as a checkpoint's and an evaluation's, updates take
+ * memory that the slice allocates. Afterwards, they are in the lent memory again. */
+static void copies_return_to_the_lent_memory(void **state)
+{
+    const struct golden *golden = golden_of("ftrl");
+    float lent[3][GOLDEN_COUNT];
+    struct slice_state snapshots[2];
+    struct table table, plain; /* the second without snapshots */
+    (void)state;
+
+    table_init(&table, golden);
+    table_init(&plain, golden);
+    for (int part = 0; part < 3; part++)
+        slice_lend_spare(&table.slice, part, lent[part]);
+    for (int round = 0; round < 8; round++) {
+        hold_and_apply(&table, 0, &snapshots[0]);
+        hold_and_apply(&table, 1, &snapshots[1]);
+        slice_let_go(&snapshots[round % 2]);
+        if (round % 4 >= 2)
+            apply(&table, 2, false);
+        slice_let_go(&snapshots[1 - round % 2]);
+        apply(&table, 2, false);
+        for (int t = 0; t < 2 + (round % 4 >= 2); t++)
+            apply(&plain, t, false);
+        apply(&plain, 2, false);
+        for (int part = 0; part < 3; part++) {
+            const void *data = table.slice.now.parts[part]->data;
+            assert_true(data == lent[part] || data == table.first);
+            assert_memory_equal(data, plain.slice.now.parts[part]->data, sizeof lent[part]);
+        }
+    }
+    slice_finish(&table.slice);
+    slice_finish(&plain.slice);
+}
+
 #define LONG_COUNT 6000
 
 /* Rows are updated one run at a time or gathered, by their length. A slice that is updated as a
@@ -327,6 +362,7 @@ int main(void)
         cmocka_unit_test(averages_come_over_all_rows),
         cmocka_unit_test(a_snapshot_keeps_its_values_and_slots),
         cmocka_unit_test(copies_for_snapshots_use_the_lent_memory),
+        cmocka_unit_test(copies_return_to_the_lent_memory),
         cmocka_unit_test(rows_of_any_length_get_the_bits_of_a_whole_update),
         cmocka_unit_test(zeros_are_gradients_of_the_other_rows),
         cmocka_unit_test(an_update_of_no_rows_counts),
