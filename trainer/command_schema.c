@@ -19,6 +19,9 @@ static const struct flag rows[] = {
     { "normalize", FLAG_BOOL, &hints.normalize, "false",
       .help = "add the mean and the standard deviation of the other columns of numbers, as of the "
               "first 1000 rows; needs --label_column" },
+    { "hash_buckets", FLAG_INT64, &hints.hash_buckets, "0",
+      .help = "give the other columns of texts this many hash_buckets each; needs --label_column",
+      .min = 0, .max = INT32_MAX },
     { "help", FLAG_BOOL, &values.help, "false", .help = "print this text" },
 };
 
@@ -32,9 +35,10 @@ static const struct flag_set flags = {
 static struct status read_flags(int argc, char **argv, int *files_count)
 {
     TRY(flags_parse(&flags, argc, argv, files_count));
-    if (!values.help && hints.normalize && *hints.label == '\0')
+    if (!values.help && (hints.normalize || hints.hash_buckets > 0) && *hints.label == '\0')
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "--normalize needs --label_column, which keeps its values");
+                            "--%s needs --label_column, which keeps its values",
+                            hints.normalize ? "normalize" : "hash_buckets");
     if (values.help || *files_count > 0)
         return status_ok();
     return status_error(STATUS_INVALID_ARGUMENT, "schema: give at least one file");

@@ -554,6 +554,25 @@ class TrainFiles(FilesTestCase):
             with self.subTest(flags):
                 self.assertIn(wanted, self.train("--model=linear", "--noexport", *flags, code=2))
 
+    def test_pstrain_schema_hashes_texts(self):
+        """A table of texts and numbers trains without an edited schema: all texts but the label get buckets."""
+        rows = [(random.Random(i).choice(["red", "green", "blue"]), i % 7, "a%d" % (i % 2)) for i in range(300)]
+        path = self.write("shop.csv", "color,n,kind,sold\n" + "".join(
+            "%s,%d,%s,%s\n" % (*row, "yes" if (row[0] == "red") != (row[2] == "a1") else "no") for row in rows))
+        flags = ["--model=logistic", "--train_files=" + path, "--label_column=sold", "--noexport"]
+        plain = self.write("plain.json", run("pstrain", "schema", path, "--label_column=sold").stdout)
+        self.assertIn("give it \"hash_buckets\" or \"classes\" in --schema (`pstrain schema --hash_buckets` does)",
+                      self.train(*flags, "--schema=" + plain, code=2))
+        done = run("pstrain", "schema", path, "--label_column=sold", "--hash_buckets=50")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        columns = {c["name"]: c for c in json.loads(done.stdout)["columns"]}
+        self.assertEqual({name: c.get("hash_buckets") for name, c in columns.items()}, {"color": 50, "n": None, "kind": 50, "sold": None})
+        self.assertEqual(columns["sold"]["classes"], ["no", "yes"])
+        self.train(*flags, "--schema=" + self.write("schema.json", done.stdout))
+        done = run("pstrain", "schema", path, "--hash_buckets=50")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--hash_buckets needs --label_column", done.stderr)
+
     def test_fields_with_other_separators(self):
         """Guessed of the first line, or given by the schema; quoted fields may hold any of them."""
         points = list(self.line(300))

@@ -100,8 +100,9 @@ static struct status no_number(const struct row_tensor *tensor, const struct sch
         tensor->column.spec.name,
         label ? "numbers of classes: list its \"classes\" in --schema; `pstrain schema "
                 "--label_column` prints them"
-              : "numbers: give it \"hash_buckets\" or \"classes\" in --schema, or the dtype "
-                "\"float32\" if only some of its values are no numbers, or choose other columns");
+              : "numbers: give it \"hash_buckets\" or \"classes\" in --schema (`pstrain schema "
+                "--hash_buckets` does), or the dtype \"float32\" if only some of its values are no "
+                "numbers, or choose other columns");
 }
 
 static struct status add_part(struct row_layout *layout, struct row_tensor *tensor,

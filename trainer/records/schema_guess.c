@@ -300,6 +300,8 @@ static void take_hints(const struct schema_hints *hints, const struct column *co
     /* A column may have an empty name, too. */
     bool is_label = *hints->label != '\0' && strcmp(out->name, hints->label) == 0;
 
+    if (!is_label && out->kind != SCHEMA_SPARSE && out->dtype == COLUMN_BYTES)
+        out->hash_buckets = hints->hash_buckets;
     if (out->kind != SCHEMA_DENSE)
         return;
     if (is_label && out->dtype == COLUMN_BYTES)
@@ -328,7 +330,7 @@ static void guess_columns(const struct record_format *format, const struct recor
         if (hints->lists && fields->list[i].is_text && guess.dtype == COLUMN_BYTES)
             guess_lists(columns, &columns->list[i], &guess);
         take_hints(hints, &columns->list[i], arena, notes, &guess);
-        if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES)
+        if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES && guess.hash_buckets == 0)
             buffer_printf(notes, "column '%s' is left out: its number of texts varies\n",
                           guess.name);
         else
