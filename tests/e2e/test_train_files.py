@@ -626,14 +626,14 @@ class TrainFiles(FilesTestCase):
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("--normalize needs --label_column", done.stderr)
         prices = [(i % 7, 1000 + 50 * (i % 11)) for i in range(500)]  # without normalizing, SGD diverges
-        path = self.write("prices.csv", "a,b,c,y\n" + "".join("%d,%d,5,%d\n" % (a, b, 30000 * a + 20 * b) for a, b in prices))
+        path = self.write("prices.csv", "a,b,c,y\n" + "".join("%d,%d,20141021,%d\n" % (a, b, 30000 * a + 20 * b) for a, b in prices))
         done = run("pstrain", "schema", "--normalize", "--label_column=y", path)
         columns = {column["name"]: column for column in json.loads(done.stdout)["columns"]}
         self.assertAlmostEqual(columns["b"]["mean"], statistics.mean(b for _, b in prices), delta=1e-5)
         self.assertAlmostEqual(columns["b"]["stddev"], statistics.pstdev(b for _, b in prices), delta=1e-5)
-        self.assertNotIn("mean", columns["c"])  # it is constant
+        self.assertEqual((columns["c"]["mean"], columns["c"]["stddev"]), (20141021, 1))  # it is constant
         self.assertNotIn("mean", columns["y"])
-        flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--feature_columns=a,b", "--epochs=200", "--noexport"]
+        flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--epochs=200", "--noexport"]
         self.assertIn("the loss is", self.train(*flags, code=1))
         self.train(*flags, "--schema=" + self.write("schema.json", done.stdout))
         done = run("pstrain", "schema", "--batch_size=10", path)

@@ -258,40 +258,44 @@ static void add_number(struct spread *spread, double number)
     spread->squares += distance * (number - spread->mean);
 }
 
-static void add_text(struct spread *spread, struct bytes text)
+/* Takes the number as training does: a float may lose the last digits of an integer. */
+static void add_text(struct spread *spread, struct bytes text, enum column_kind dtype)
 {
+    int64_t integer;
     float number;
 
-    if (status_is_ok(number_text_float(text, &number))) /* otherwise a bad record */
+    if (dtype == COLUMN_INT64 && status_is_ok(number_text_int64(text, &integer)))
+        add_number(spread, (double)integer);
+    else if (status_is_ok(number_text_float(text, &number))) /* otherwise a bad record */
         add_number(spread, (double)number);
 }
 
 static void add_field(struct spread *spread, const struct column *column, size_t index,
-                      char separator)
+                      const struct schema_column *out)
 {
     if (column->kind == COLUMN_INT64) {
         add_number(spread, (double)column_int(column, index));
     } else if (column->kind == COLUMN_FLOAT) {
         add_number(spread, (double)column->floats[index]);
-    } else if (separator == '\0') {
-        add_text(spread, column_text(column, index));
+    } else if (out->separator == '\0') {
+        add_text(spread, column_text(column, index), out->dtype);
     } else {
         for (struct bytes rest = column_text(column, index); rest.data != NULL;)
-            add_text(spread, take_value(&rest, separator));
+            add_text(spread, take_value(&rest, out->separator), out->dtype);
     }
 }
 
-/* Sets mean and stddev to those of the finite values, unless all are equal. */
+/* Sets mean and stddev to those of the finite values. If all are equal, only the mean, so that they
+ * become 0: a constant such as 20141021 would make the training diverge. */
 static void measure_column(const struct column *column, struct schema_column *out)
 {
     struct spread spread = { 0 };
 
     for (size_t i = 0; i < column->count; i++)
-        add_field(&spread, column, i, out->separator);
-    if (spread.squares <= 0)
-        return;
+        add_field(&spread, column, i, out);
     out->mean = spread.mean;
-    out->stddev = sqrt(spread.squares / spread.count);
+    if (spread.squares > 0)
+        out->stddev = sqrt(spread.squares / spread.count);
 }
 
 static void take_hints(const struct schema_hints *hints, const struct column *column,
