@@ -282,9 +282,9 @@ struct status training_read(const struct json_value *root, struct arena *arena,
                       "training_config"));
     const struct layers_port *input = &out->inputs[0];
     if (out->training.any_width &&
-        (out->inputs_count > 1 || input->layout != TENSOR_DENSE || input->shape.rank != 2))
+        (out->inputs_count > 1 || input->layout == TENSOR_RAGGED || input->shape.rank != 2))
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "training_config: any_width, but the model has not one dense input "
-                            "[null, n]");
+                            "training_config: any_width, but the model has not one dense or sparse "
+                            "input [null, n]");
     return status_ok();
 }

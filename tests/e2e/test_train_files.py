@@ -568,7 +568,12 @@ class TrainFiles(FilesTestCase):
         columns = {c["name"]: c for c in json.loads(done.stdout)["columns"]}
         self.assertEqual({name: c.get("hash_buckets") for name, c in columns.items()}, {"color": 50, "n": None, "kind": 50, "sold": None})
         self.assertEqual(columns["sold"]["classes"], ["no", "yes"])
-        self.train(*flags, "--schema=" + self.write("schema.json", done.stdout))
+        schema = self.write("schema.json", done.stdout)
+        self.train(*flags, "--schema=" + schema)
+        # The columns decide the width of a sparse input, too.
+        self.train("--model=sparse_logistic", "--train_files=" + path, "--label_column=sold", "--schema=" + schema, "--export_dir=" + self.path("m/1"))
+        done = run("savedmodel", "show", self.path("m/1"))
+        self.assertRegex(done.stdout, r"dense/kernel +float +\[101,1\]")
         done = run("pstrain", "schema", path, "--hash_buckets=50")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--hash_buckets needs --label_column", done.stderr)

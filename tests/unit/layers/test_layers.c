@@ -110,6 +110,12 @@ static void a_model_of_any_width_takes_another(void **state)
     graph_finish(built.graph);
     assert_int_equal(layers_set_width(model, (int64_t)1 << 31).code, STATUS_INVALID_ARGUMENT);
     assert_false(model_of("convnet")->training.any_width);
+
+    model = model_of("sparse_logistic");
+    assert_ok(layers_set_width(model, 5));
+    built = build_mode(model, LAYERS_TRAIN, 0);
+    assert_int_equal(built.variables[0].shape.dims[0], 5);
+    graph_finish(built.graph);
 }
 
 static void a_compile_config_replaces_members_of_the_descriptions(void **state)
