@@ -299,6 +299,14 @@ static void wait_for_both(struct fixture *f, uint64_t step)
     assert_true(atomic_load(&f->worker_steps) > 0);
 }
 
+/* Waits until the first checkpoint is complete, which is written while the job trains. */
+static void wait_for_checkpoint(void)
+{
+    for (int i = 0; i < DEADLINE_S * 1000 && !file_exists(in("ckpt/checkpoint")); i++)
+        usleep(1000);
+    assert_true(file_exists(in("ckpt/checkpoint")));
+}
+
 static int count_of(const char *text, const char *what)
 {
     int count = 0;
@@ -347,6 +355,7 @@ static void all_tasks_go_back_together_when_a_ps_is_lost(void **state)
         atomic_store(&f.held, true);
         start(&f, tasks);
         wait_for_both(&f, 60);
+        wait_for_checkpoint();
         restart_ps(&f, lost);
         wait_for_words(&f, "\ncontinues from step");
         atomic_store(&f.held, false);
