@@ -154,6 +154,41 @@ struct status gradient_conv3d_backprop_input_v2(struct gradient_context *c)
     return transposed(c, "Conv3D", "Conv3DBackpropFilterV2");
 }
 
+struct status gradient_depthwise_backprop_input(struct gradient_context *c)
+{
+    return transposed(c, "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropFilter");
+}
+
+/* The gradient of a filter (x, sizes, out_backprop) is linear in x and in out_backprop. */
+static struct status of_filter(struct gradient_context *c, const char *forward,
+                               const char *to_input)
+{
+    if (c->wanted[0]) {
+        const struct endpoint inputs[] = { shape_tensor(c, input(c, 0)), dy(c), input(c, 2) };
+        send(c, 0, convolve(c, to_input, 3, inputs));
+    }
+    if (c->wanted[2]) {
+        const struct endpoint inputs[] = { input(c, 0), dy(c) };
+        send(c, 2, convolve(c, forward, 2, inputs));
+    }
+    return status_ok();
+}
+
+struct status gradient_conv2d_backprop_filter(struct gradient_context *c)
+{
+    return of_filter(c, "Conv2D", "Conv2DBackpropInput");
+}
+
+struct status gradient_depthwise_backprop_filter(struct gradient_context *c)
+{
+    return of_filter(c, "DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput");
+}
+
+struct status gradient_conv3d_backprop_filter_v2(struct gradient_context *c)
+{
+    return of_filter(c, "Conv3D", "Conv3DBackpropInputV2");
+}
+
 /* ---- pooling ---- */
 
 static struct status pooling(struct gradient_context *c, const char *op, int count,
@@ -226,6 +261,38 @@ struct status gradient_max_pool_v2(struct gradient_context *c)
     const struct attr attrs[] = { same_attr(c, "padding"), same_attr(c, "data_format"), ATTR_END };
 
     return flow(c, 0, build(c->builder, "MaxPoolGradV2", NULL, 5, inputs, attrs));
+}
+
+/* The gradients of pooling are linear in their last input, or in the third one. */
+static struct status pooling_again(struct gradient_context *c, int linear, const char *op,
+                                   int count, const struct endpoint *inputs)
+{
+    const struct attr attrs[] = { same_attr(c, "ksize"), same_attr(c, "strides"),
+                                  same_attr(c, "padding"), same_attr(c, "data_format"), ATTR_END };
+
+    return flow(c, linear, build(c->builder, op, NULL, count, inputs, attrs));
+}
+
+struct status gradient_avg_pool_grad(struct gradient_context *c)
+{
+    return pooling_again(c, 1, "AvgPool", 1, (const struct endpoint[]){ dy(c) });
+}
+
+struct status gradient_avg_pool3d_grad(struct gradient_context *c)
+{
+    return pooling_again(c, 1, "AvgPool3D", 1, (const struct endpoint[]){ dy(c) });
+}
+
+struct status gradient_max_pool_grad(struct gradient_context *c)
+{
+    return pooling_again(c, 2, "MaxPoolGradGrad", 3,
+                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+}
+
+struct status gradient_max_pool3d_grad(struct gradient_context *c)
+{
+    return pooling_again(c, 2, "MaxPool3DGradGrad", 3,
+                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
 }
 
 struct status gradient_max_pool_with_argmax(struct gradient_context *c)

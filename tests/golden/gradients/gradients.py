@@ -565,6 +565,28 @@ case("rows of a ragged tensor of lists", "RaggedGather", fed([0, 2, 3], np.int64
      OUTPUT_RAGGED_RANK=("int", 3))
 
 
+# ---- gradients of convolutions and pools, again ----
+ONE = dict(strides=("ints", [1, 1, 1, 1]), padding=("text", "SAME"))
+TWO = dict(strides=("ints", [1, 2, 2, 1]), padding=("text", "VALID"))
+for attrs, side in ((ONE, 5), (TWO, 2)):
+    case("conv2d filter again %d" % side, "Conv2DBackpropFilter", x(second_draw(2, 5, 5, 2)), const([3, 3, 2, 3]), x(second_draw(2, side, side, 3)), **attrs)
+    case("depthwise filter again %d" % side, "DepthwiseConv2dNativeBackpropFilter", x(second_draw(1, 5, 5, 2)), const([3, 3, 2, 2]),
+         x(second_draw(1, side, side, 4)), **attrs)
+    case("depthwise input again %d" % side, "DepthwiseConv2dNativeBackpropInput", const([1, 5, 5, 2]), x(second_draw(3, 3, 2, 2)),
+         x(second_draw(1, side, side, 4)), **attrs)
+case("conv3d filter again", "Conv3DBackpropFilterV2", x(second_draw(1, 3, 3, 3, 2)), const([2, 2, 2, 2, 2]), x(second_draw(1, 2, 2, 2, 2)),
+     strides=("ints", [1, 1, 1, 1, 1]), padding=("text", "VALID"))
+PLANE = dict(ksize=("ints", [1, 2, 2, 1]), strides=("ints", [1, 2, 2, 1]), padding=("text", "SAME"))
+SPACE = dict(ksize=("ints", [1, 2, 2, 2, 1]), strides=("ints", [1, 2, 2, 2, 1]), padding=("text", "SAME"))
+case("avg pool again", "AvgPoolGrad", const([1, 5, 4, 2]), x(second_draw(1, 3, 2, 2)), **PLANE)
+case("avg pool of volumes again", "AvgPool3DGrad", const([1, 3, 4, 2, 1]), x(second_draw(1, 2, 2, 1, 1)), **SPACE)
+flat = second.permutation(40).reshape(1, 5, 4, 2).astype(np.float32)
+case("max pool again", "MaxPoolGrad", fed(flat, np.float32), fed(tf.nn.max_pool2d(flat, 2, 2, "SAME").numpy(), np.float32), x(second_draw(1, 3, 2, 2)), **PLANE)
+solid = second.permutation(24).reshape(1, 3, 4, 2, 1).astype(np.float32)
+case("max pool of volumes again", "MaxPool3DGrad", fed(solid, np.float32), fed(tf.nn.max_pool3d(solid, 2, 2, "SAME").numpy(), np.float32),
+     x(second_draw(1, 2, 2, 1, 1)), **SPACE)
+
+
 def numbers(array):
     if array.dtype == bool:
         return " ".join("%d" % v for v in array.ravel())
