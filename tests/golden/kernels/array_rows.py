@@ -116,6 +116,8 @@ def array():
     rows.add("ReverseV2", [np.float32(3), i32(0)])
     for axis, shapes in ((1, ([2, 3], [100, 4])), (0, ([2, 3], [2, -3])), (1, ([2, 3], [2, -3])), (-1, ([-2, 3], [-2, 4]))):
         rows.add("ConcatOffset", [np.int32(axis), [np.array(shape, np.int32) for shape in shapes]], text=False)
+    for axes in (0, [7], [0, 0]):
+        rows.add("ReverseV2", [np.zeros((0, 2), np.float32), np.array(axes, np.int32)])
     rows.write()
 
 

@@ -127,7 +127,7 @@ static struct status reverse_compute(struct kernel_context *k)
     const struct tensor *x = kernel_input(k, 0), *axes = kernel_input(k, 1);
     int rank = x->shape.rank;
     struct slice_plan plan = { 0 };
-    if (rank == 0) /* whatever the axes */
+    if (rank == 0 || x->size == 0) /* whatever the axes */
         return put_reversed(k, &plan);
     if (axes->shape.rank != 1)
         return status_error(STATUS_INVALID_ARGUMENT, "'dims' must be 1-dimension, not %d",
