@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -30,6 +31,31 @@ def open_sockets():
     return text
 
 
+def literal(name, value):
+    return bytes([0, len(name)]) + name + bytes([len(value)]) + value
+
+
+HEADERS = b"".join(literal(*header) for header in ((b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"x"), (b":path", b"/none"), (b"te", b"trailers"),
+                                                   (b"content-type", b"application/grpc")))
+CALL = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]) + bytes([0, 0, len(HEADERS), 1, 5, 0, 0, 0, 1]) + HEADERS
+GET = b"GET /v1/models/tiny HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def is_answered(back):
+    """HTTP/1: by a head. HTTP/2: by a frame of headers."""
+    if back.startswith(b"HTTP/1.1 200"):
+        return b"\r\n\r\n" in back
+    while len(back) >= 9 and back[3] != 1:
+        back = back[9 + int.from_bytes(back[:3], "big"):]
+    return len(back) >= 9
+
+
+def send_in_two(connection, data, at):
+    connection.sendall(data[:at])
+    time.sleep(0.001)  # usually enough for the server to read it alone
+    connection.sendall(data[at:])
+
+
 class Ports(TestCase):
     def setUp(self):
         super().setUp()
@@ -45,6 +71,16 @@ class Ports(TestCase):
                 self.assertEqual(server.post("/v1/models/tiny:predict", {"inputs": [[1.0]]}).json, {"outputs": [[2.5]]})
                 self.asks(client)
             self.assertIn("Running gRPC ModelServer at 0.0.0.0:%d ..." % server.port, server.output())
+
+    def test_a_request_may_come_in_two_pieces(self):
+        with Server(self.path("tiny"), name="tiny", grpc="same") as server:
+            for data in CALL, GET:
+                for at in range(len(data)):
+                    with socket.create_connection(("127.0.0.1", server.port), timeout=DEADLINE_S) as s:
+                        send_in_two(s, data, at)
+                        back = b""
+                        while not is_answered(back):
+                            back += s.recv(65536) or self.fail((data[:4], at, back))
 
     def test_clients_of_both_protocols_come_and_go(self):
         """with gRPC's connections, the loop waits in another way for those of REST"""
@@ -305,6 +341,40 @@ class Encrypted(TestCase):
                 with Client(target) as client:
                     self.assertEqual(client.predict(request(), timeout=20).code, "UNAVAILABLE")
                 self.assertEqual(server.get("/v1/models/tiny").status, 200)  # plain, as always
+
+    def ask_in_two_pieces(self, port, protocol, data, at):
+        """Sends a request together with the end of the handshake, cut at `at`. Returns the size of both."""
+        context = ssl.create_default_context(cafile=self.path("ca.pem"))
+        context.set_alpn_protocols([protocol])
+        received, sent = ssl.MemoryBIO(), ssl.MemoryBIO()
+        client = context.wrap_bio(received, sent, server_hostname="localhost")
+        with socket.create_connection(("127.0.0.1", port), timeout=DEADLINE_S) as s:
+            def wait_for(step):
+                while True:
+                    try:
+                        return step()
+                    except ssl.SSLWantReadError:
+                        s.sendall(sent.read())
+                        received.write(s.recv(65536) or self.fail((protocol, at, "hung up")))
+            wait_for(client.do_handshake)
+            client.write(data)
+            both = sent.read()
+            send_in_two(s, both, at)
+            back = b""
+            while not is_answered(back):
+                back += wait_for(lambda: client.read(65536))
+            return len(both)
+
+    def test_a_request_may_come_with_the_end_of_the_handshake_in_two_pieces(self):
+        tiny_model.write(self.path("tiny", "1"))
+        self.certificates()
+        flags = [self.config("false"), "--rest_ssl_config_file=" + self.path("ssl.config")]
+        with Server(self.path("tiny"), *flags, name="tiny", grpc="same") as server:
+            for protocol, data in ("h2", CALL), ("http/1.1", GET):
+                at, size = 0, 1
+                while at < size:
+                    size = self.ask_in_two_pieces(server.port, protocol, data, at)
+                    at += 1
 
     def test_modelclient_over_tls(self):
         tiny_model.write(self.path("tiny", "1"))

@@ -304,7 +304,7 @@ class Memory(TestCase):
             for size in range(100, 420, 20):
                 for more in ({}, {"OPENBLAS_NUM_THREADS": "3"}):
                     done = run("/bin/bash", "-c", 'ulimit -v %d; exec "$0" --version' % (size << 10), program(name),
-                               env=clean_environment(**more), timeout=60)
+                               env=clean_environment(**more))
                     self.assertEqual(name in done.stdout, done.returncode == 0, (size, done))
                     if size >= 260:
                         self.assertEqual(done.returncode, 0, (size, done))
