@@ -618,6 +618,10 @@ class TrainFiles(FilesTestCase):
         gaps = self.write("gaps.csv", "x,y,name\n1,,a\n2,,\n3,4,\n")
         self.assertEqual(run("pstrain", "schema", gaps).stderr,
                          "'%s': 2 of the first 3 rows have no 'y': bad records, unless the column gets a \"default\"\n" % gaps)
+        codes = self.write("zips.csv", "zip,tags\n" + "02136,1|2\n" * 30 + "02136-1522,3|4\n")
+        self.assertEqual(run("pstrain", "schema", codes).stderr,
+                         "'%s': column 'zip': '02136-1522' is not a number: a bad record, unless the column gets the dtype \"string\" or "
+                         "this is the --na_value\n" % codes)
         self.assertEqual(run("pstrain", "schema").returncode, 2)
         mail = self.write("mail.csv", "x,y\n" + "".join("%d,%s\n" % (i % 5 - 2, "spam" if i % 5 > 2 else "ham") for i in range(100)))
         flags = ["--model=logistic", "--train_files=" + mail, "--label_column=y", "--noexport"]

@@ -145,15 +145,22 @@ int64_t file_data_bad_records(const struct data *data)
 
 /* ---- pstrain schema ---- */
 
-static void print_missing(const char *path, const struct schema *schema)
+/* Says which of the first rows are bad records. */
+static void print_bad(const char *path, const struct schema *schema)
 {
-    for (int i = 0; i < schema->count; i++)
-        if (schema->columns[i].missing_rows > 0)
+    for (int i = 0; i < schema->count; i++) {
+        const struct schema_column *column = &schema->columns[i];
+        if (column->missing_rows > 0)
             fprintf(stderr,
                     "'%s': %zu of the first %zu rows have no '%s': bad records, unless the column "
                     "gets a \"default\"\n",
-                    path, schema->columns[i].missing_rows, schema->seen_rows,
-                    schema->columns[i].name);
+                    path, column->missing_rows, schema->seen_rows, column->name);
+        if (column->no_number != NULL && column->dtype != COLUMN_BYTES && column->separator == '\0')
+            fprintf(stderr,
+                    "'%s': column '%s': %s: a bad record, unless the column gets the dtype "
+                    "\"string\" or this is the --na_value\n",
+                    path, column->name, column->no_number);
+    }
 }
 
 struct status file_data_print_schema(const struct flag_values *flags,
@@ -181,7 +188,7 @@ struct status file_data_print_schema(const struct flag_values *flags,
         }
         if (notes.size > 0)
             fprintf(stderr, "%.*s", (int)notes.size, notes.data);
-        print_missing(path, &schema);
+        print_bad(path, &schema);
     }
     printf("%.*s", (int)first.size, first.data);
     status = file_flush_stdout();
