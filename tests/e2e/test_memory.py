@@ -3,8 +3,10 @@ beyond is refused, and what was taken is given back. Also where the address spac
 import gzip
 import os
 import resource
+import shutil
 import socket
 import struct
+import subprocess
 import threading
 import time
 import unittest
@@ -308,6 +310,22 @@ class Memory(TestCase):
                     self.assertEqual(name in done.stdout, done.returncode == 0, (size, done))
                     if size >= 260:
                         self.assertEqual(done.returncode, 0, (size, done))
+
+    @unittest.skipIf(SANITIZED or os.geteuid() != 0, "sanitizers need address space, and setuid root")
+    def test_a_setuid_program_does_not_begin_again(self):
+        """Its path is its caller's, who might have put another program there."""
+        os.chmod(self.dir, 0o755)  # the user of the program can begin it
+        for mode, begins_again in ((0o755, True), (0o4755, False)):
+            copy = shutil.copy(program("modelserver"), self.path("copy"))
+            os.chown(copy, 65534, 65534)
+            os.chmod(copy, mode)
+            with subprocess.Popen(["/bin/bash", "-c", 'ulimit -v 4000000; exec "$0" --help', copy], stdout=subprocess.PIPE,
+                                  env=clean_environment(), pipesize=4096) as process:
+                process.stdout.read(1)  # the rest of the help does not fit into the pipe: it waits
+                with open("/proc/%d/environ" % process.pid, "rb") as f:
+                    self.assertEqual(b"OPENBLAS_NUM_THREADS=1" in f.read(), begins_again)
+                process.stdout.read()
+            self.assertEqual(process.returncode, 0)
 
     @unittest.skipIf(SANITIZED, "sanitizers need address space")
     def test_floods_with_little_address_space(self):

@@ -59,7 +59,8 @@ static void begin_with_one_thread(int count, char **arguments, char **environmen
     (void)count;
 
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY ||
-        getauxval(AT_BASE) == 0) /* 0: AT_EXECFN may be the dynamic linker */
+        getauxval(AT_BASE) == 0 || /* AT_EXECFN may be the dynamic linker */
+        getauxval(AT_SECURE) != 0) /* the caller may have exchanged the file: setuid */
         return;
     while (environment[entries] != NULL)
         if (strcmp(environment[entries++], ONE_THREAD) == 0)
