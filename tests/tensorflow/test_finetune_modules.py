@@ -56,6 +56,13 @@ def sparse(v, x):
     return h @ v[1] + tf.reduce_sum(tf.sparse.reduce_sum(weights * v[0][0], 1) * h, 1, keepdims=True)
 
 
+def sparse_to_dense(v, x):
+    """A matrix of chosen weights, whose rank the ops before must tell."""
+    edges = tf.constant([[8], [0], [2], [5], [15], [11]], tf.int64)
+    weights = tf.sparse.reshape(tf.sparse.reorder(tf.SparseTensor(edges, v[2], [16])), [4, -1])
+    return tf.tanh(x @ v[0]) @ tf.sparse.to_dense(weights) @ v[1]
+
+
 class Finetune(TestCase):
     def write(self, columns, rows, labels):
         with open(self.path("rows.csv"), "w", encoding="utf-8", newline="") as file:
@@ -96,6 +103,9 @@ class Finetune(TestCase):
 
     def test_sparse_softmax(self):
         self.assert_tunes_numbers(sparse, (3, 4), (4, 1), (6,))
+
+    def test_sparse_to_dense(self):
+        self.assert_tunes_numbers(sparse_to_dense, (3, 4), (4, 1), (6,))
 
     def test_ragged_to_dense(self):
         draw = np.random.RandomState(3)

@@ -157,8 +157,11 @@ struct status gradient_sparse_to_dense(struct gradient_context *c)
     struct endpoint places = input(c, 0);
     int rank = endpoint_shape(places)->rank;
 
-    if (rank != 2)
-        return not_constant(c, "the rank of its indices, which must be 2");
+    if (rank >= 0 && rank != 2) /* if it is unknown, GatherNd looks */
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "node '%s': the gradient of SparseToDense wants indices of rank 2, "
+                            "not %d",
+                            c->node->name, rank);
     struct endpoint values = at_places(c, dy(c), places);
     if (c->wanted[2])
         send(c, 2, reshape_like(c, values, input(c, 2)));

@@ -88,6 +88,35 @@ struct status infer_sparse_result(struct infer_context *context)
     return status_ok();
 }
 
+/* The shape, if it is that of a matrix of indices. */
+static struct shape matrix_or_unknown(const struct shape *indices)
+{
+    return indices->rank == 2 ? *indices : shape_of(-1, -1);
+}
+
+struct status infer_sparse_reorder(struct infer_context *context)
+{
+    const struct shape indices = matrix_or_unknown(infer_input(context, 0)),
+                       *values = infer_input(context, 1), vector = shape_of(-1);
+
+    infer_output(context, 0, &indices);
+    infer_output(context, 1, values->rank == 1 ? values : &vector);
+    return status_ok();
+}
+
+/* Input 2 is the new shape, whose size is the new rank. */
+struct status infer_sparse_reshape(struct infer_context *context)
+{
+    const struct shape *given = infer_input(context, 2),
+                       shape = shape_of(given->rank == 1 ? given->dims[0] : -1),
+                       indices = shape_of(matrix_or_unknown(infer_input(context, 0)).dims[0],
+                                          shape.dims[0]);
+
+    infer_output(context, 0, &indices);
+    infer_output(context, 1, &shape);
+    return status_ok();
+}
+
 /* Input 3, if there is one, is the number of rows. */
 struct status infer_sparse_segment(struct infer_context *context)
 {

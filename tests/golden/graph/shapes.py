@@ -145,6 +145,14 @@ def ours():
         for x in (image, batch, unknown):
             raw.ExtractImagePatches(images=x, ksizes=[1, 3, 2, 1], strides=[1, 2, 3, 1], rates=[1, 1, 2, 1], padding=padding)
 
+    places, longs = given(None, 2, dtype=tf.int64), given(None, dtype=tf.int64)
+    for indices in (given(5, 2, dtype=tf.int64), places, given(..., dtype=tf.int64)):
+        raw.SparseReorder(input_indices=indices, input_values=vector, input_shape=longs)
+        raw.SparseReshape(input_indices=indices, input_shape=longs, new_shape=given(3, dtype=tf.int64))
+        raw.SparseReshape(input_indices=indices, input_shape=longs, new_shape=longs)
+    for dims in ([3, 4], ints):
+        raw.SparseToDense(sparse_indices=given(None, 2, dtype=tf.int32), output_shape=dims, sparse_values=vector, default_value=0.0)
+
 
 def models(directory, out):
     for path in sorted(pathlib.Path(directory).glob("*/1/saved_model.pb")):
