@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/message.h"
+#include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/text.h"
 #include "proto/types.h"
 

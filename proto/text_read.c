@@ -5,9 +5,9 @@
 
 #include "base/characters.h"
 #include "base/utf8.h"
-#include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/depth.h"
 #include "proto/message.h"
+#include "proto/meta_graph.pb-c.h" /* google.protobuf.Any too */
 #include "proto/text.h"
 #include "proto/text_token.h"
 #include "proto/types.h"

@@ -11,8 +11,8 @@
 #ifndef SERVER_SERVER_H
 #define SERVER_SERVER_H
 
-#include "server/inference/request_log.h"
 #include "server/grpc/warmup.h"
+#include "server/inference/request_log.h"
 #include "server/security.h"
 #include "server/server_metrics.h"
 #include "server/serving_loops.h"

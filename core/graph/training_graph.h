@@ -27,8 +27,8 @@
 #include "graph/graph.h"
 #include "graph/signature.h"
 #include "tensor/constraint.h"
-#include "tensor/row_keys_spec.h"
 #include "tensor/raw_column.h"
+#include "tensor/row_keys_spec.h"
 
 enum feed_role {
     FEED_INPUT,  /* an input of the model, also in serving */

@@ -3,8 +3,8 @@
  * (call_args), each is found by its name however Keras was called: attention(query, value) and
  * attention(query=query, value=value) are the same.
  */
-#include "layers/functional.h"
 #include "layers/classes/classes.h"
+#include "layers/functional.h"
 
 bool is_history(const struct json_value *value)
 {

@@ -1,7 +1,7 @@
 /* training_graph: the training graph of a description, and the recipe of its export. */
+#include "graph/training_graph.h"
 #include "graph/graph_proto.h"
 #include "graph/order.h"
-#include "graph/training_graph.h"
 #include "layers/build_model.h"
 #include "layers/metrics/ranking.h"
 

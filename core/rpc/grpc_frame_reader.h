@@ -8,9 +8,9 @@
 #ifndef RPC_GRPC_FRAME_READER_H
 #define RPC_GRPC_FRAME_READER_H
 
-#include "rpc/message_buffers.h"
-#include "rpc/message.h"
 #include "rpc/grpc_frame.h"
+#include "rpc/message.h"
+#include "rpc/message_buffers.h"
 
 /* Zero-initialise it, then set the fields up to `source`. */
 struct grpc_frame_reader {

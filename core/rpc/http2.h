@@ -10,8 +10,8 @@
 #define RPC_HTTP2_H
 
 #include "base/list.h"
-#include "rpc/grpc_frame_reader.h"
 #include "rpc/grpc_frame.h"
+#include "rpc/grpc_frame_reader.h"
 #include "rpc/transport.h"
 
 #define HTTP2_FRAME_MAX ((1 << 24) - 1)

@@ -3,8 +3,8 @@
 #ifndef RPC_MESSAGE_INFLATE_H
 #define RPC_MESSAGE_INFLATE_H
 
-#include "rpc/message_buffers.h"
 #include "rpc/message.h"
+#include "rpc/message_buffers.h"
 
 #define MESSAGE_ENCODINGS "identity,deflate,gzip"
 

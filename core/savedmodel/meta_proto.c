@@ -3,13 +3,13 @@
 #include <stdlib.h>
 
 #include "graph/graph_proto.h"
+#include "proto/message.h"
 #include "proto/meta_graph.pb-c.h"
 #include "proto/saved_model.pb-c.h"
 #include "proto/saved_object_graph.pb-c.h"
 #include "proto/text.h"
 #include "proto/trackable.pb-c.h"
 #include "proto/variable.pb-c.h"
-#include "proto/message.h"
 #include "savedmodel/collections_proto.h"
 #include "savedmodel/session_bundle_proto.h"
 #include "tensor/tensor_proto.h"

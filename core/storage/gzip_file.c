@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/file.h"
 #include "base/arena.h"
+#include "base/file.h"
 
 #define CHUNK       ((size_t)64 << 10)
 #define WINDOW_GZIP (15 + 16) /* zlib's code for gzip alone */

@@ -13,8 +13,8 @@
 
 #include "base/arena.h"
 #include "base/bytes.h"
-#include "server/models/batching.h"
 #include "server/config/session_config.h"
+#include "server/models/batching.h"
 
 struct platform_config {
     struct session_config session;

@@ -4,8 +4,8 @@
 
 #include "base/text_print.h"
 #include "proto/wire.h"
-#include "server/inference/classify_regress.h"
 #include "server/grpc/request.h"
+#include "server/inference/classify_regress.h"
 
 /* ClassificationRequest, RegressionRequest; MultiInferenceRequest. */
 enum { REQUEST_SPEC = 1, REQUEST_INPUT = 2, MULTI_TASKS = 1, MULTI_INPUT = 2 };

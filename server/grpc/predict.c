@@ -3,8 +3,8 @@
 
 #include "base/text_print.h"
 #include "proto/wire.h"
-#include "server/grpc/request.h"
 #include "server/grpc/form_call.h"
+#include "server/grpc/request.h"
 #include "tensor/tensor_wire.h"
 
 #define NAMES_MAX 4096 /* characters of a list of names in an error text */

@@ -1,11 +1,11 @@
 #include "server/json/example_request.h"
 
 #include "base/base64.h"
+#include "base/json_number.h"
 #include "base/map.h"
+#include "base/text_print.h"
 #include "server/json/body.h"
 #include "server/json/dump.h"
-#include "base/json_number.h"
-#include "base/text_print.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
 #include "storage/example.h"

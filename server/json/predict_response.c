@@ -1,8 +1,8 @@
 #include <stdlib.h>
 
 #include "base/decimal.h"
-#include "server/json/print.h"
 #include "server/json/predict.h"
+#include "server/json/print.h"
 
 /* White space is TensorFlow Serving's: a row's values are on one line, everything else on
  * separate lines. */

@@ -1,8 +1,8 @@
 #include "server/json/tensor.h"
 
 #include "base/base64.h"
-#include "server/json/dump.h"
 #include "base/json_number.h"
+#include "server/json/dump.h"
 #include "server/json/string.h"
 #include "server/json/walk.h"
 

@@ -1,9 +1,9 @@
 /* The classify and regress routes: read the examples into a string tensor, run, and print classes
  * and scores, or values (classify_regress.h has the rules). */
-#include "server/json/example_request.h"
 #include "server/inference/classify_regress.h"
-#include "server/rest/exchange.h"
+#include "server/json/example_request.h"
 #include "server/json/print.h"
+#include "server/rest/exchange.h"
 
 static void print_number(struct buffer *out, float value)
 {

@@ -2,8 +2,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "server/rest/rest_internal.h"
 #include "server/rest/open_inference.h"
+#include "server/rest/rest_internal.h"
 
 /* ---- the bytes of the headers ---- */
 

@@ -1,8 +1,8 @@
 /* The routes for the status of a model or of all, and for a model's metadata. */
 #include <stdio.h>
 
-#include "server/rest/exchange.h"
 #include "server/json/pretty_message.h"
+#include "server/rest/exchange.h"
 
 static void print_versions(struct json_pretty *pretty, const struct version_status *versions,
                            size_t count)

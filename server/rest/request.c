@@ -29,8 +29,8 @@
 #include "base/states.h"
 #include "server/inference/auth.h"
 #include "server/inference/explain.h"
-#include "server/rest/rest_internal.h"
 #include "server/rest/predict.h"
+#include "server/rest/rest_internal.h"
 
 /* A larger body is read in the pool even if it is one tensor. */
 #define TENSOR_BYTES_MAX ((size_t)1 << 20)

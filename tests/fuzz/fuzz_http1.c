@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "server/inference/inference_pool.h"
-#include "server/rest/listener.h"
 #include "server/models/manager.h"
+#include "server/rest/listener.h"
 #include "server/rest/rest.h"
 #include "stranger.h"
 

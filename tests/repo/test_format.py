@@ -46,8 +46,7 @@ def ends_in_blanks(path, source):
 
 def unformatted(*paths):
     """The tool's complaints about these files, one line each."""
-    style = "--style=file:" + os.path.join(SOURCE, ".clang-format")
-    done = subprocess.run([TOOL, style, "--dry-run", "-Werror", "--ferror-limit=1", *paths], capture_output=True, text=True, cwd=SOURCE)
+    done = subprocess.run([TOOL, "--style=file", "--dry-run", "-Werror", "--ferror-limit=1", *paths], capture_output=True, text=True, cwd=SOURCE)
     return [line for line in done.stderr.splitlines() if "error:" in line] or (["exit %d" % done.returncode] if done.returncode else [])
 
 

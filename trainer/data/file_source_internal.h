@@ -12,8 +12,8 @@
 #define TRAINER_DATA_FILE_SOURCE_INTERNAL_H
 
 #include "base/random.h"
-#include "trainer/data/file_source.h"
 #include "trainer/data/batch_buffer.h"
+#include "trainer/data/file_source.h"
 
 #define KEPT_MAX 16
 

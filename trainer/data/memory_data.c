@@ -8,8 +8,8 @@
 
 #include "base/arena.h"
 #include "base/random.h"
-#include "trainer/data/memory_rows.h"
 #include "trainer/data/digits.h"
+#include "trainer/data/memory_rows.h"
 #include "trainer/records/idx.h"
 
 #define DIGITS_TRAIN     60000u

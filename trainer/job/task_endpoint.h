@@ -7,8 +7,8 @@
 
 #include "rpc/remote.h"
 #include "rpc/server.h"
-#include "trainer/protocol/identify.h"
 #include "trainer/job/task.h"
+#include "trainer/protocol/identify.h"
 
 struct task_endpoint {
     const struct task_options *options;

@@ -3,8 +3,8 @@
 
 #include "base/log.h"
 #include "base/memory.h"
-#include "trainer/protocol/wait_log.h"
 #include "trainer/job/task_endpoint.h"
+#include "trainer/protocol/wait_log.h"
 #include "trainer/ps/ps.h"
 
 #define TICK_MS     100

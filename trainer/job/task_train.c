@@ -6,8 +6,8 @@
 
 #include "base/container.h"
 #include "base/log.h"
-#include "trainer/job/task_endpoint.h"
 #include "trainer/client/presence.h"
+#include "trainer/job/task_endpoint.h"
 
 #define TICK_MS         100
 #define REPEAT_MS       10000

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
-#include "trainer/inputs/feed_fault.h"
-#include "trainer/model/model.h"
 #include "trainer/data/prefetch.h"
 #include "trainer/data/unit_source.h"
+#include "trainer/inputs/feed_fault.h"
+#include "trainer/model/model.h"
 
 struct model_source {
     struct gradient_source source; /* first */

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "savedmodel/format.h"
+#include "trainer/inputs/file_data.h"
 #include "trainer/options/compile_config.h"
 #include "trainer/options/sparse_width.h"
-#include "trainer/inputs/file_data.h"
 
 struct finetune {
     struct layers_body body; /* first: build casts */

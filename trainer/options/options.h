@@ -10,11 +10,11 @@
 #include "layers/layers.h"
 #include "savedmodel/format.h"
 #include "trainer/client/create.h"
-#include "trainer/model/early_stopping.h"
 #include "trainer/data/batch_source.h"
+#include "trainer/flags/option_flags.h"
 #include "trainer/job/clip.h"
 #include "trainer/job/job_map.h"
-#include "trainer/flags/option_flags.h"
+#include "trainer/model/early_stopping.h"
 #include "trainer/optimizers/optimizer.h"
 
 struct finetune; /* trainer/options/finetune.h */

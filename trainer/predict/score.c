@@ -5,9 +5,9 @@
 
 #include "base/text_print.h"
 #include "layers/layers.h"
-#include "trainer/options/compile_config.h"
 #include "trainer/model/evaluation_sums.h"
 #include "trainer/model/model.h"
+#include "trainer/options/compile_config.h"
 
 struct scorer {
     struct layers_body body; /* first: build casts */

@@ -22,8 +22,8 @@
 #include <pthread.h>
 
 #include "rpc/message.h"
-#include "trainer/ps/key_map.h"
 #include "trainer/optimizers/optimizer.h"
+#include "trainer/ps/key_map.h"
 
 /* The saved old rows: key_record after key_record. */
 struct key_saved {

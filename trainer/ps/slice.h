@@ -23,11 +23,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "rpc/message.h"
 #include "base/status.h"
+#include "rpc/message.h"
+#include "trainer/optimizers/optimizer.h"
 #include "trainer/protocol/protocol.h"
 #include "trainer/ps/key_table.h"
-#include "trainer/optimizers/optimizer.h"
 
 struct slice;
 

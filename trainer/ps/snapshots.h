@@ -22,10 +22,10 @@
 #ifndef TRAINER_PS_SNAPSHOTS_H
 #define TRAINER_PS_SNAPSHOTS_H
 
+#include "trainer/protocol/protocol.h"
 #include "trainer/ps/membership.h"
 #include "trainer/ps/slice.h"
 #include "trainer/ps/waiting.h"
-#include "trainer/protocol/protocol.h"
 
 struct snapshot {
     uint64_t id, number, global_step;

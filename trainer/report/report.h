@@ -10,8 +10,8 @@
 
 #include "base/log.h"
 #include "layers/layers.h"
-#include "trainer/report/loss_plot.h"
 #include "trainer/model/model.h"
+#include "trainer/report/loss_plot.h"
 
 struct report {
     struct clock *clock;

@@ -1,9 +1,9 @@
 /* The session's export: chooses the directory, and checks whether it already holds the export. */
-#include "base/log.h"
 #include "exporter/export.h"
+#include "base/log.h"
 #include "trainer/checkpoint/checkpoint.h"
-#include "trainer/options/finetune.h"
 #include "trainer/optimizers/average.h"
+#include "trainer/options/finetune.h"
 #include "trainer/session/session.h"
 
 #define SNAPSHOT_TIMEOUT_MS 30000

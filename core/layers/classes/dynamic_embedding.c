@@ -2,8 +2,8 @@
  * Keras has no such layer; TensorFlow Recommenders Addons calls it dynamic_embedding. */
 #include <inttypes.h>
 
-#include "layers/classes/embedding.h"
 #include "layers/classes/classes.h"
+#include "layers/classes/embedding.h"
 #include "layers/classes/preprocessing.h"
 
 static const struct layer_arg dynamic_args[] = {

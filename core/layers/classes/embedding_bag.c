@@ -1,7 +1,7 @@
 /* embedding_bag: EmbeddingBag, which combines the rows of a table that are looked up by a row's
  * ids. Keras has no such layer; this one computes tf.nn.embedding_lookup_sparse. */
-#include "layers/classes/embedding.h"
 #include "layers/classes/classes.h"
+#include "layers/classes/embedding.h"
 
 static const struct layer_arg bag_args[] = {
     { "input_dim", ARG_INT, REQUIRED },

@@ -2,8 +2,8 @@
  * keras/src/layers/preprocessing/mel_spectrogram.py, stft_spectrogram.py. */
 #include <math.h>
 
-#include "layers/initializer.h"
 #include "layers/classes/image.h"
+#include "layers/initializer.h"
 
 #define PI 3.14159265358979323846
 

@@ -1,9 +1,9 @@
 /*
  * slice: StridedSlice with all its masks, its gradient, Slice, Reverse and ReverseV2.
  */
+#include "runtime/kernels/array/slice_plan.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/array/slice_plan.h"
 
 /* ---- StridedSlice ---- */
 

@@ -3,9 +3,9 @@
  * StridedSliceAssign, ResourceStridedSliceAssign, TensorStridedSliceUpdate. The new value
  * broadcasts to the shape of the slice.
  */
+#include "runtime/kernels/array/slice_plan.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/array/slice_plan.h"
 #include "runtime/kernels/state/variable.h"
 
 /* Repeats `from` along the dimensions in which `shape` is larger. */

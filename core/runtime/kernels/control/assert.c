@@ -1,9 +1,9 @@
 /* Ops that check values: Assert, CheckNumerics. */
 #include <math.h>
 
+#include "runtime/kernels/control/print.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/control/print.h"
 
 struct assert_state {
     int64_t summarize;

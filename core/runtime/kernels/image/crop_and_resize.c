@@ -1,8 +1,8 @@
 /*
  * crop_and_resize: CropAndResize, which cuts boxes out of images and makes them equally large.
  */
-#include "runtime/kernels/image/crop_lines.h"
 #include "runtime/kernels/float_values.h"
+#include "runtime/kernels/image/crop_lines.h"
 
 struct crop_state {
     bool nearest;

@@ -1,8 +1,8 @@
 /*
  * crop_and_resize_grad: the gradients of CropAndResize: of the image, and of the boxes.
  */
-#include "runtime/kernels/image/crop_lines.h"
 #include "runtime/kernels/float_values.h"
+#include "runtime/kernels/image/crop_lines.h"
 
 static struct status grad_prepare(struct prepare_context *p)
 {

@@ -4,9 +4,9 @@
  */
 #include <math.h>
 
-#include "runtime/kernels/image/box_heap.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"
+#include "runtime/kernels/image/box_heap.h"
 #include "runtime/kernels/kernel_tools.h"
 
 #define CHECK_EVERY 100000 /* comparisons between two checks of the deadline */

@@ -19,10 +19,10 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/product.h"
 #include "runtime/kernels/plain/einsum.h"
 #include "runtime/kernels/plain/matmul.h"
 #include "runtime/kernels/plain/strided.h"
+#include "runtime/kernels/product.h"
 
 #define SCRATCH_MAX 8
 #define OUT         2 /* beside operands 0 and 1 */

@@ -6,8 +6,8 @@
 
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/product.h"
 #include "runtime/kernels/plain/broadcast.h"
+#include "runtime/kernels/product.h"
 
 struct matmul_state {
     bool transpose_a, transpose_b;

@@ -10,9 +10,9 @@
 #include <math.h>
 
 #include "base/arena.h"
-#include "runtime/kernels/nn/beam_top.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/nn/beam_top.h"
 
 #define LOG_ZERO (-INFINITY)
 

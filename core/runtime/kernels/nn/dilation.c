@@ -5,8 +5,8 @@
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/window_places.h"
 #include "runtime/kernels/nn/sliding_window.h"
+#include "runtime/kernels/plain/window_places.h"
 
 /* A list of four ints, whose first and last are 1. */
 static struct status read_list(const struct node *node, const char *name, const char *what,

@@ -1,11 +1,11 @@
 /*
  * pool: MaxPool and AvgPool of images and of volumes, with their gradients; MaxPoolWithArgmax.
  */
-#include "runtime/kernels/nn/conv2d.h"
+#include "runtime/kernels/plain/pool.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/float_values.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/plain/pool.h"
+#include "runtime/kernels/nn/conv2d.h"
 #include "runtime/kernels/nn/pool_places.h"
 
 static struct status pool_prepare(struct prepare_context *p)

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unicase.h>
-#include <uninorm.h>
 #include <unictype.h>
+#include <uninorm.h>
 
 #include "base/status.h"
 #include "base/utf8.h"

@@ -4,8 +4,8 @@
  */
 #include <inttypes.h>
 
-#include "runtime/kernels/sparse/crossing.h"
 #include "runtime/kernels/ragged/ragged_splits.h"
+#include "runtime/kernels/sparse/crossing.h"
 
 struct ragged_cross_state {
     int ragged, sparse, dense; /* inputs of each kind */

@@ -7,8 +7,8 @@
 
 #include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/ragged/ragged_splits.h"
 #include "runtime/kernels/lists/tensor_box.h"
+#include "runtime/kernels/ragged/ragged_splits.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)
 

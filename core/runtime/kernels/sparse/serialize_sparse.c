@@ -6,9 +6,9 @@
 
 #include "base/arena.h"
 #include "runtime/kernels/kernel_tools.h"
-#include "runtime/kernels/sparse_input.h"
 #include "runtime/kernels/lists/tensor_box.h"
 #include "runtime/kernels/sparse/sparse_stack.h"
+#include "runtime/kernels/sparse_input.h"
 #include "tensor/tensor_wire.h"
 
 #define INVALID(...) status_error(STATUS_INVALID_ARGUMENT, __VA_ARGS__)

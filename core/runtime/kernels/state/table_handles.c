@@ -3,9 +3,9 @@
  * or values are tensors: MutableHashTableOfTensors, MutableDenseHashTable. A table lives as long as
  * the servable, but an Anonymous one as long as its handle, which never outlives the run.
  */
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/state/hash_table.h"
 #include "runtime/kernels/state/variable.h"
-#include "runtime/kernels/kernel_tools.h"
 
 struct making {
     struct hash_table_kind kind;

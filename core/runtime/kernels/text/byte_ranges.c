@@ -1,6 +1,6 @@
 /* byte_ranges: TensorFlow Text's ByteSplitByOffsets, which cuts parts out of texts. */
-#include "runtime/kernels/ragged/ragged_splits.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/ragged/ragged_splits.h"
 
 enum { TEXTS, BEGINS, ENDS, SPLITS };
 

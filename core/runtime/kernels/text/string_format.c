@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "runtime/kernels/elementwise.h"
-#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/float8.h"
+#include "runtime/kernels/kernel_tools.h"
 #include "runtime/kernels/text/text_block.h"
 
 struct format_state {

@@ -7,9 +7,9 @@
 #include "base/clones.h"
 #include "runtime/kernels/elementwise.h"
 #include "runtime/kernels/kernel_tools.h"
+#include "runtime/kernels/plain/text_case.h"
 #include "runtime/kernels/read_file.h"
 #include "runtime/kernels/string_to_number.h"
-#include "runtime/kernels/plain/text_case.h"
 #include "runtime/resources.h"
 
 static struct status keep(struct kernel_context *k, const void *data, size_t size,
