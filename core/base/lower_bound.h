@@ -3,8 +3,7 @@
  *
  *     struct row { int64_t key; … } rows[count];
  *     int64_t place = lower_bound(rows, sizeof *rows, count, key);
- *     bool found = place < count && rows[place].key == key;      if not, it is the place to insert
- *     it
+ *     bool found = place < count && rows[place].key == key;      if not, insert the key there
  */
 #ifndef BASE_LOWER_BOUND_H
 #define BASE_LOWER_BOUND_H

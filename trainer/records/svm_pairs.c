@@ -124,7 +124,8 @@ static void copy_texts(const char *at, const uint16_t *separators, size_t count,
 
 /* ---- conversion without branches, which the compiler vectorises ---- */
 
-/* It vectorises neither conditions nor shifts whose distance it knows to fit in an int. */
+/* The code has no conditions and no shifts whose distance is known to fit in an int: the compiler
+ * vectorises neither. */
 
 /* The high bits of bytes that are not digits, after the text was xored with ZEROS. As in
  * digits_in, those after the first may be wrong. */
