@@ -187,6 +187,9 @@ class TrainFiles(FilesTestCase):
             results.append((re.search("Test: .*", shown).group(), done.stdout, run("pstrain", "schema", counted, *more).stdout))
         self.assertEqual(results[0], results[1])
         self.assertEqual([c["name"] for c in json.loads(results[0][2])["columns"]], ["x", "y"])
+        few = self.write("few.csv", "2,1,line\n1,2,0\n3,4,1\n")
+        self.assertIn("column 'y' holds text ('line' is not a number; --skip_lines=1 passes a header)",
+                      self.train("--model=logistic", "--train_files=" + few, "--label_column=y", "--column_names=a,b,y", "--noexport", code=2))
         headed = self.write("headed.csv", "x,y\n" + rows)
         self.assertIn("'%s' line 1: column 'x': 'x' is not a number; --skip_lines=1 passes a header" % headed,
                       self.train("--model=linear", "--train_files=" + headed, "--label_column=y", "--column_names=x,y", "--noexport", code=1))

@@ -219,7 +219,9 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
         fields[i] = (struct record_field){ .name = arena_strdup(arena, reader->names[i]),
                                            .kind = COLUMN_BYTES,
                                            .is_text = i < dialect->first_hex };
-    *out = (struct record_fields){ .list = fields, .count = reader->fields_count };
+    *out = (struct record_fields){ .list = fields,
+                                   .count = reader->fields_count,
+                                   .may_have_header = reader->may_have_header };
     if (reader->dialect->delimiter != dialect->delimiter)
         out->delimiter = reader->dialect->delimiter;
     if (reader->blank_name != NULL)

@@ -62,8 +62,9 @@ const struct record_field *record_field_find(const struct record_field *fields, 
 struct record_fields {
     const struct record_field *list;
     int count;
-    char delimiter;    /* between fields, if it differs from the format's; otherwise 0 */
-    const char *notes; /* what users may not expect, such as contents that are not columns and
+    char delimiter;       /* between fields, if it differs from the format's; otherwise 0 */
+    bool may_have_header; /* in the first line, although the options name the columns */
+    const char *notes;    /* what users may not expect, such as contents that are not columns and
                         * why, one per line; NULL: none */
 };
 

@@ -314,6 +314,18 @@ static void take_hints(const struct schema_hints *hints, const struct column *co
         measure_column(column, out);
 }
 
+/* A text in front of numbers may be the name that the file itself gives the column. */
+static void suspect_header(const struct column *column, struct arena *arena,
+                           struct schema_column *out)
+{
+    float number;
+
+    if (out->no_number != NULL && column->count > 1 &&
+        !status_is_ok(number_text_float(column_text(column, 0), &number)) &&
+        status_is_ok(number_text_float(column_text(column, 1), &number)))
+        out->no_number = arena_printf(arena, "%s; --skip_lines=1 passes a header", out->no_number);
+}
+
 static void guess_columns(const struct record_format *format, const struct record_fields *fields,
                           const struct columns *columns, const struct schema_hints *hints,
                           struct arena *arena, struct buffer *notes, struct schema *out)
@@ -334,6 +346,8 @@ static void guess_columns(const struct record_format *format, const struct recor
         if (hints->lists && fields->list[i].is_text && guess.dtype == COLUMN_BYTES)
             guess_lists(columns, &columns->list[i], &guess);
         take_hints(hints, &columns->list[i], arena, notes, &guess);
+        if (fields->may_have_header)
+            suspect_header(&columns->list[i], arena, &guess);
         if (guess.kind == SCHEMA_RAGGED && guess.dtype == COLUMN_BYTES && guess.hash_buckets == 0)
             buffer_printf(notes, "column '%s' is left out: its number of texts varies\n",
                           guess.name);
