@@ -16,6 +16,9 @@ static const struct flag rows[] = {
     { "na_value", FLAG_TEXT, &values.na_value, "", .help = NA_VALUE_HELP },
     { "label_column", FLAG_TEXT, &hints.label, "",
       .help = "column whose texts are listed as its classes, in ascending order" },
+    { "weight_column", FLAG_TEXT, &values.weight_column, "",
+      .help = "column of the rows' weights, which are not normalized; in libsvm and vw files, "
+              "weight" },
     { "normalize", FLAG_BOOL, &hints.normalize, "false",
       .help = "add the mean and the standard deviation of the other columns of numbers, as of the "
               "first 1000 rows; needs --label_column" },
@@ -53,6 +56,7 @@ struct status command_schema(int argc, char **argv)
         flags_print_help(&flags, stdout);
         return status_ok();
     }
+    hints.weight = *values.weight_column != '\0' ? values.weight_column : NULL;
     struct arena *arena = arena_create(0);
     struct status status = command_line_fault(file_data_print_schema(
         &values, &hints, (const char *const *)(argv + 1), files_count, arena));

@@ -648,6 +648,14 @@ class TrainFiles(FilesTestCase):
         flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--epochs=200", "--noexport"]
         self.assertIn("the loss is", self.train(*flags, code=1))
         self.train(*flags, "--schema=" + self.write("schema.json", done.stdout))
+        weighted = self.write("weighted.csv", "x,w,y\n" + "".join("%d,3,%d\n" % (i % 5, 2 * (i % 5)) for i in range(100)))
+        flags = ["--model=linear", "--train_files=" + weighted, "--label_column=y", "--weight_column=w", "--noexport"]
+        done = run("pstrain", "schema", "--normalize", "--label_column=y", weighted)
+        self.assertIn("--weight_column: the schema subtracts the 'mean' 3 from the weights 'w'; `pstrain schema --weight_column` leaves",
+                      self.train(*flags, "--schema=" + self.write("schema.json", done.stdout), code=2))
+        done = run("pstrain", "schema", "--normalize", "--label_column=y", "--weight_column=w", weighted)
+        self.assertEqual(["mean" in column for column in json.loads(done.stdout)["columns"]], [True, False, False])
+        self.train(*flags, "--schema=" + self.write("schema.json", done.stdout))
         done = run("pstrain", "schema", "--batch_size=10", path)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("unknown argument: --batch_size", done.stderr)

@@ -321,6 +321,23 @@ static struct training_feed share_feed(const struct training_feed *feed)
     return shares;
 }
 
+/* Weights less their mean would be negative, or all 0. */
+static struct status check_weight(const struct file_data_maker *maker,
+                                  const struct training_feed *feed, const struct text_list *names)
+{
+    const struct schema_column *column =
+        feed->role == FEED_WEIGHT ? schema_find(&maker->schema, names->texts[0]) : NULL;
+
+    if (column == NULL || column->mean == 0)
+        return status_ok();
+    return wrong_flag(
+        "weight_column",
+        status_error(STATUS_INVALID_ARGUMENT,
+                     "the schema subtracts the 'mean' %g from the weights '%s'; `pstrain schema "
+                     "--weight_column` leaves them as they are",
+                     column->mean, column->name));
+}
+
 static struct status request_feed(const struct file_data_maker *maker,
                                   const struct training_feed *feed, struct row_request *out)
 {
@@ -333,6 +350,7 @@ static struct status request_feed(const struct file_data_maker *maker,
     }
     struct tensor_spec spec = feed->spec;
 
+    TRY(check_weight(maker, feed, &names));
     if (maker->request->any_width && feed->role == FEED_INPUT)
         take_width(maker, &names, &spec);
     TRY(decide_shape(maker, feed, &names, &spec));

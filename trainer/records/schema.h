@@ -88,6 +88,7 @@ struct status schema_read_file(const char *path, struct arena *arena, struct sch
 struct schema_hints {
     /* the column whose texts are listed as classes, in ascending order; "": none */
     const char *label;
+    const char *weight;   /* the column of the rows' weights, which stay; NULL: none */
     bool normalize;       /* the other dense columns of numbers get their mean and stddev */
     int64_t hash_buckets; /* the other columns of texts get this many; 0: none */
     bool lists;           /* a field such as "3|7" has several numbers */

@@ -303,7 +303,10 @@ static void take_hints(const struct schema_hints *hints, const struct column *co
 {
     /* A column may have an empty name, too. */
     bool is_label = *hints->label != '\0' && strcmp(out->name, hints->label) == 0;
+    bool is_weight = hints->weight != NULL && strcmp(out->name, hints->weight) == 0;
 
+    if (is_weight)
+        return;
     if (!is_label && out->kind != SCHEMA_SPARSE && out->dtype == COLUMN_BYTES)
         out->hash_buckets = hints->hash_buckets;
     if (out->kind != SCHEMA_DENSE)
