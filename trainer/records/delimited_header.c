@@ -152,6 +152,8 @@ static struct status find_target(struct delimited_reader *reader,
 {
     void *found = map_get_text(fields, name);
 
+    if (found == NULL) /* older schemas have names with their blanks */
+        found = map_get(fields, number_text_trim(bytes_of(name)));
     if (found == &ambiguous)
         return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s' " NO_HEADER, name);
     if (found == NULL)
