@@ -24,12 +24,29 @@ static bool is_bzip2(struct bytes content)
     return content.size >= 10 && memcmp(content.data + 4, "1AY&SY", 6) == 0;
 }
 
+/* A key or nothing follows the brace, which a text or the name of a column may begin with, too. */
+static bool is_object(struct bytes content)
+{
+    size_t at = 1;
+
+    while (at < content.size && strchr(" \t\r\n", content.data[at]) != NULL)
+        at++;
+    return at < content.size && strchr("\"'}", content.data[at]) != NULL;
+}
+
+/* The first bytes are those of this kind: is it? */
+static bool is_of_kind(struct bytes content)
+{
+    return content.data[0] == 'B'   ? is_bzip2(content)
+           : content.data[0] == '{' ? is_object(content)
+                                    : true;
+}
+
 const struct other_content *other_content_find(struct bytes start)
 {
     for (size_t i = 0; i < COUNT(kinds); i++)
         if (start.size >= kinds[i].start.size &&
-            memcmp(start.data, kinds[i].start.data, kinds[i].start.size) == 0 &&
-            (start.data[0] != 'B' || is_bzip2(start)))
+            memcmp(start.data, kinds[i].start.data, kinds[i].start.size) == 0 && is_of_kind(start))
             return &kinds[i];
     return NULL;
 }

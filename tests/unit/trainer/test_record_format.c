@@ -35,6 +35,8 @@ static const struct name_row {
     { "words.txt", "one two\n", "text" },
     { "words.text", "one, two\n", "text" },
     { "lines.gz", "one two\n", "text" },
+    { "braces.txt", "{a} or { b}\n", "text" },
+    { "braces", "{a},{b}\n1,2\n", "csv" },
     { "binary", "\1\2\3,", NULL },
     { "empty", "", NULL },
 };
@@ -80,6 +82,8 @@ static const struct name_row refusals[] = {
       "is XML: convert it to CSV or TFRecord. If each line is "
       "a text, give --data_format text" },
     { "a.jsonl", "{\"x\": 1, \"y\": 2}\n", "is JSON: convert it to CSV or TFRecord. If each" },
+    { "b.json", "{\r\n  \"x\": [1, 2]\n}\n", "is JSON: " },
+    { "rows.dicts", "{'x': 1, 'y': 2}\n", "is JSON: " },
     { "a.json", "[{\"x\": 1, \"y\": 2}]\n", "is JSON: " },
     { "a.parquet", "PAR1\x15\4", "is a Parquet file: convert it to CSV or TFRecord" },
     { "a.feather", "ARROW1", "begins with 'ARROW1': neither" },
