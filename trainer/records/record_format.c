@@ -165,7 +165,31 @@ static struct status unknown_format(const char *path, struct bytes start)
     return status;
 }
 
-static struct status detect(const char *path, bool in_folder, const struct record_format **out)
+/* What is behind `count` lines, if that is among the first bytes; otherwise empty. */
+static struct bytes behind_lines(struct bytes start, int count)
+{
+    struct bytes rest = start;
+    const char *end;
+
+    for (; count > 0 && (end = memchr(rest.data, '\n', rest.size)) != NULL; count--)
+        rest = (struct bytes){ end + 1, rest.size - (size_t)(end + 1 - rest.data) };
+    return (struct bytes){ rest.data, count == 0 ? rest.size : 0 };
+}
+
+/* The lines that --skip_lines passes, such as a number of rows, need not look like a table. */
+static const struct record_format *find_by_lines(const char *path, struct bytes start,
+                                                 bool in_folder, int skip_lines)
+{
+    const struct record_format *found = find_by_start(path, start, in_folder), *behind;
+
+    if (skip_lines == 0 || (found != NULL && found != &text_format))
+        return found;
+    behind = find_by_start(path, behind_lines(start, skip_lines), in_folder);
+    return behind != NULL ? behind : found;
+}
+
+static struct status detect(const char *path, bool in_folder, int skip_lines,
+                            const struct record_format **out)
 {
     char start[START_BYTES + 1];
     size_t size;
@@ -174,21 +198,22 @@ static struct status detect(const char *path, bool in_folder, const struct recor
     const struct bytes bytes = { start, size };
     *out = find_by_suffix(path);
     if (*out == NULL)
-        *out = find_by_start(path, bytes, in_folder);
+        *out = find_by_lines(path, bytes, in_folder, skip_lines);
     return *out != NULL ? status_ok() : unknown_format(path, bytes);
 }
 
 struct status record_format_detect(const char *path, const struct record_options *options,
                                    const struct record_format **out)
 {
-    return detect(path, folder_is_of_classes(path, options), out);
+    return detect(path, folder_is_of_classes(path, options),
+                  options != NULL ? options->skip_lines : 0, out);
 }
 
 bool record_format_in_folder(const char *path, const struct record_format *format)
 {
     const struct record_format *found;
 
-    return status_is_ok(detect(path, true, &found)) && found == format;
+    return status_is_ok(detect(path, true, 0, &found)) && found == format;
 }
 
 /* Prefixes the file's name, unless the status has it already. */

@@ -122,7 +122,8 @@ const struct record_format *record_format_find(const char *name);
 const char *record_format_names(void); /* "csv, tsv, …", for error texts */
 /**
  * Detects the format from the file's suffix or, failing that, from its first bytes. In a folder of
- * classes, a text is a text, although it may begin like a table.
+ * classes, a text is a text, although it may begin like a table. Elsewhere, the lines behind those
+ * of --skip_lines tell the format, too.
  *
  * options  those of the files; NULL: none
  * Errors   INVALID_ARGUMENT unknown

@@ -42,8 +42,10 @@ static const struct name_row {
 };
 
 /* Detects the format of a file of that name. */
-static struct status detect(const struct name_row *row, const struct record_format **format)
+static struct status detect(const struct name_row *row, int skip_lines,
+                            const struct record_format **format)
 {
+    const struct record_options options = { .skip_lines = skip_lines };
     const struct record_format *ignored;
     char directory[] = "/tmp/slipway_format_XXXXXX", path[128];
 
@@ -53,7 +55,7 @@ static struct status detect(const struct name_row *row, const struct record_form
     assert_non_null(file);
     fputs(row->text, file);
     fclose(file);
-    struct status status = record_format_detect(path, NULL, format != NULL ? format : &ignored);
+    struct status status = record_format_detect(path, &options, format != NULL ? format : &ignored);
     unlink(path);
     rmdir(directory);
     return status;
@@ -63,7 +65,7 @@ static void the_name_or_the_first_bytes_tell_the_format(void **state)
 {
     const struct name_row *row = *state;
     const struct record_format *format = NULL;
-    struct status status = detect(row, &format);
+    struct status status = detect(row, 0, &format);
 
     if (row->want == NULL) {
         assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
@@ -71,6 +73,22 @@ static void the_name_or_the_first_bytes_tell_the_format(void **state)
     } else {
         assert_int_equal(status.code, STATUS_OK);
         assert_string_equal(format->name, row->want);
+    }
+}
+
+static void the_line_behind_those_that_are_skipped_tells_the_format(void **state)
+{
+    (void)state;
+    static const struct name_row counted[] = { { "rows", "3\nx,y\n1,2\n", "csv" },
+                                               { "rows.txt", "# a\n# b\nx\ty\n", "tsv" },
+                                               { "rows.data", "3\n\nx,y\n", "csv" },
+                                               { "own.data", "3,2\n\nx;y\n", "csv" },
+                                               { "short.txt", "3\n", "text" } };
+    const struct record_format *format = NULL;
+
+    for (size_t i = 0; i < COUNT(counted); i++) {
+        assert_true(status_is_ok(detect(&counted[i], i == 0 ? 1 : 2, &format)));
+        assert_string_equal(format->name, counted[i].want);
     }
 }
 
@@ -98,7 +116,7 @@ static void what_an_unknown_file_looks_like_is_told(void **state)
 {
     const struct name_row *row = *state;
 
-    assert_non_null(strstr(detect(row, NULL).message, row->want));
+    assert_non_null(strstr(detect(row, 0, NULL).message, row->want));
 }
 
 static void a_format_is_found_by_its_name(void **state)
@@ -207,6 +225,7 @@ int main(void)
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_columns_of_a_file_are_listed),
         cmocka_unit_test(only_fields_of_text_are_divided),
+        cmocka_unit_test(the_line_behind_those_that_are_skipped_tells_the_format),
         cmocka_unit_test(only_tables_have_lines_to_skip),
         cmocka_unit_test(a_weight_is_listed_only_for_a_weight_column),
     };
