@@ -537,7 +537,9 @@ class TrainFiles(FilesTestCase):
         empty, numbers = self.write("empty.csv", "x,y\n"), self.write("numbers.csv", "x,y\n1,2\n")
         headless, archive = self.write("headless.csv", "1,2\n3,4\n"), self.write("model.keras", b"PK\3\4")
         large, hexadecimal = self.write("large.csv", "x,y\n1,2\n1e400,3\n"), self.write("hexadecimal.csv", "x,y\n1,2\n0x10,3\n")
+        examples = self.write("one.tfrecord", record(example(x=floats([1]))))
         for flags, wanted in ((["--train_files=" + path], "--label_column: no column 'label'"),
+                              (["--train_files=" + examples], "'%s' has 'x'\n" % examples),
                               (["--train_files=" + path, "--label_column=y"], "--feature_columns: column 's' holds text"),
                               (["--train_files=" + path, "--label_column=y", "--weight_column=w"], "--weight_column: no column 'w'"),
                               (["--train_files=" + headless], "; --column_names names the columns of files without a header"),

@@ -48,8 +48,7 @@ static struct status no_such_column(const struct schema *schema, const char *nam
 {
     struct buffer names = { 0 };
     bool known = schema->path != NULL;
-    /* The first line of a CSV file may be a row, or be in front of the header. */
-    bool doubtful = schema->count == 1;
+    bool doubtful = schema->count == 1; /* the header may be a row, or not be in the first line */
     float number;
 
     for (int i = 0; i < schema->count && i < 50; i++) {
@@ -62,9 +61,10 @@ static struct status no_such_column(const struct schema *schema, const char *nam
         strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
         known ? "'" : "", known ? schema->path : "the data have", known ? "' has" : "",
         (int)names.size, names.size > 0 ? names.data : "",
-        doubtful ? "; --column_names names the columns of files without a header, and --skip_lines "
-                   "passes lines before one"
-                 : "");
+        schema->has_header && doubtful
+            ? "; --column_names names the columns of files without a header, and --skip_lines "
+              "passes lines before one"
+            : "");
     buffer_finish(&names);
     return status;
 }

@@ -5,9 +5,6 @@
 #include "trainer/records/number_text.h"
 
 #define HEADER_FIELDS_MAX 100000
-#define NO_HEADER                                                                                 \
-    "(--column_names names the columns of files without a header, and --skip_lines passes lines " \
-    "before one)"
 
 /* ---- the names of the columns ---- */
 
@@ -145,6 +142,16 @@ static void note_fields(const struct delimited_reader *reader, struct map *out)
     }
 }
 
+/* For an error about names: the header may be a row, or not be in the first line. */
+static const char *header_hint(const struct delimited_reader *reader,
+                               const struct record_options *options)
+{
+    return reader->dialect->names == NULL && options->column_names == NULL
+               ? " (--column_names names the columns of files without a header, and --skip_lines "
+                 "passes lines before one)"
+               : "";
+}
+
 /* Finds the field of column `target`. */
 static struct status find_target(struct delimited_reader *reader,
                                  const struct record_options *options, const struct map *fields,
@@ -155,10 +162,11 @@ static struct status find_target(struct delimited_reader *reader,
     if (found == NULL) /* older schemas have names with their blanks */
         found = map_get(fields, number_text_trim(bytes_of(name)));
     if (found == &ambiguous)
-        return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s' " NO_HEADER, name);
+        return status_error(STATUS_INVALID_ARGUMENT, "two columns '%s'%s", name,
+                            header_hint(reader, options));
     if (found == NULL)
-        return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among %s " NO_HEADER, name,
-                            show_names(reader));
+        return status_error(STATUS_INVALID_ARGUMENT, "no column '%s' among %s%s", name,
+                            show_names(reader), header_hint(reader, options));
     ptrdiff_t field = (char **)found - reader->names;
     reader->targets[field] = target;
     reader->separators[field] = separator_of(options, name);

@@ -70,6 +70,7 @@ struct schema {
     int inputs_count;
     char separator;   /* between the fields of csv and tsv files; 0: the format's, or detected */
     size_t seen_rows; /* of a guess: the rows that it is made from */
+    bool has_header;  /* of a guess: the first line of the file names the columns */
     const char *path; /* of the file that it was read or guessed from; NULL: none */
 };
 

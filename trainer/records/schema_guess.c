@@ -379,6 +379,7 @@ struct status schema_guess(const char *path, const struct record_format *format,
     if (status_is_ok(status))
         guess_columns(format, &fields, &columns, hints, arena, notes, out);
     columns_finish(&columns);
+    out->has_header = format->has_fields && options->column_names == NULL;
     out->path = path;
     return status;
 }

@@ -284,9 +284,7 @@ static void reads_criteo_without_labels(void **state)
                                              "I7, I8, I9, I10, I11, I12, I13, C1, C2, C3, C4, "
                                              "C5, C6, C7, C8, C9, C10, C11, C12, C13, C14, C15, "
                                              "C16, C17, C18, C19, C20, C21, C22, C23, C24, C25, "
-                                             "C26 (--column_names names the columns of files "
-                                             "without a header, and --skip_lines passes lines "
-                                             "before one)" };
+                                             "C26" };
 
     assert_record_row(&criteo_format, &row, NULL, 0);
     assert_record_row(&criteo_format, &labelled, NULL, 0);
