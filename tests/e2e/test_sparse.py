@@ -199,6 +199,18 @@ class Sparse(TestCase):
         done = run("pstrain", "--noexport", self.model(LINEAR), "--train_files=" + path, "--epochs=1", "--max_bad_records=1")
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_a_built_in_model_of_any_width(self):
+        path = self.libsvm()
+        done = run("pstrain", "--noexport", "--model=logistic", "--train_files=" + path, "--epochs=1")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("expected 1 to 123, by the width of the model's 'x'; give the column its \"width\" in --schema, or choose a model with a "
+                      "sparse input, such as --model=sparse_logistic", done.stderr)
+        schema = json.loads(run("pstrain", "schema", path).stdout)
+        schema["columns"][1]["width"] = COLUMNS
+        wide = self.write("wide.json", json.dumps(schema))
+        for flags in (("--model=logistic", "--schema=" + wide), ("--model=sparse_logistic",)):
+            self.assertIn("accuracy", self.trained(*flags, "--train_files=" + path, "--test_files=" + path, directory=flags[0][8:] + "/1"))
+
     def test_an_id_beyond_the_table_ends_the_job(self):
         path = self.write("far.tfrecord", record(example(label=floats([1]), ids=integers([3, COLUMNS]))) * 200)
         schema = self.write("schema.json", json.dumps({"columns": [{"name": "label"}, {"name": "ids", "kind": "ragged", "dtype": "int64"}]}))

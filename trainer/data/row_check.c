@@ -134,8 +134,26 @@ CLONES static bool are_within(const int64_t *indices, size_t count, int64_t firs
     return wrong == 0;
 }
 
-static struct status check_sparse(const struct row_part *part, const struct columns *columns,
-                                  size_t row)
+/* The schema says no width, so the model's is the limit. */
+static struct status beyond_model(const struct row_tensor *tensor, const struct row_part *part,
+                                  int64_t index)
+{
+    int64_t first = part->from->first_index;
+    const char *wider = tensor->any_width ? "; give the column its \"width\" in --schema" : "";
+    const char *sparse = tensor->any_width && tensor->column.spec.layout == TENSOR_DENSE
+                             ? ", or choose a model with a sparse input, such as "
+                               "--model=sparse_logistic"
+                             : "";
+
+    return status_error(STATUS_INVALID_ARGUMENT,
+                        "the index %" PRId64 ", expected %" PRId64 " to %" PRId64
+                        ", by the width of the model's '%s'%s%s",
+                        index, first, first + part->width - 1, tensor->column.spec.name, wider,
+                        sparse);
+}
+
+static struct status check_sparse(const struct row_tensor *tensor, const struct row_part *part,
+                                  const struct columns *columns, size_t row)
 {
     const struct column *index = &columns->list[part->index], *value = &columns->list[part->value];
     size_t begin = column_begin(index, row), count = index->ends[row] - begin;
@@ -148,6 +166,8 @@ static struct status check_sparse(const struct row_part *part, const struct colu
         return status_ok();
     while (is_within(index->ints[begin], first, (uint64_t)part->width))
         begin++;
+    if (part->from->width == 0 && index->ints[begin] >= first)
+        return beyond_model(tensor, part, index->ints[begin]);
     return status_error(STATUS_INVALID_ARGUMENT,
                         "the index %" PRId64 ", expected %" PRId64 " to %" PRId64
                         " (see \"first_index\" and \"width\" in --schema)",
@@ -173,7 +193,7 @@ struct status row_layout_check(const struct row_layout *layout, const struct col
         for (int p = 0; p < tensor->parts_count; p++) {
             const struct row_part *part = &tensor->parts[p];
             TRY(status_in(part->from->kind == SCHEMA_SPARSE
-                              ? check_sparse(part, columns, row)
+                              ? check_sparse(tensor, part, columns, row)
                               : check_dense(tensor, part, &columns->list[part->value], row),
                           "column '%s'", part->from->name));
         }

@@ -359,6 +359,7 @@ static struct status make_tensor(const struct schema *schema, const struct row_r
                                 .ignored_class = request->ignored_class,
                                 .is_binary = request->is_binary,
                                 .truncates = request->truncates,
+                                .any_width = request->any_width,
                                 .step_size = request->step_size,
                                 .width = ragged ? 0 : tensor_spec_row_size(&request->spec),
                                 .parts =

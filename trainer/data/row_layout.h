@@ -40,6 +40,7 @@ struct row_request {
     bool is_binary;               /* float: 0 or 1, or a probability; -1 means 0 */
     bool truncates;               /* integers: made from numbers that need not be whole, such as
                                    * pixels */
+    bool any_width;               /* the schema may say another width than `spec`'s, for errors */
     enum raw_values raw;          /* the parts of the schema that do not apply */
     const char *flag;             /* that names the columns, for errors; NULL: none does */
     const char *const *names;     /* the columns of the schema from which it is made */
@@ -58,7 +59,7 @@ struct row_part {
 struct row_tensor {
     struct data_column column;
     const int64_t *ignored_class;
-    bool is_binary, truncates;
+    bool is_binary, truncates, any_width;
     bool is_one_hot;   /* class numbers, from one value per class */
     int64_t width;     /* values in a row; for a ragged tensor: 0 */
     int64_t step_size; /* as requested */

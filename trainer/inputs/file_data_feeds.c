@@ -349,9 +349,10 @@ static struct status request_feed(const struct file_data_maker *maker,
         feed = &shares;
     }
     struct tensor_spec spec = feed->spec;
+    bool any_width = maker->request->any_width && feed->role == FEED_INPUT;
 
     TRY(check_weight(maker, feed, &names));
-    if (maker->request->any_width && feed->role == FEED_INPUT)
+    if (any_width)
         take_width(maker, &names, &spec);
     TRY(decide_shape(maker, feed, &names, &spec));
     if (!is_made_of_columns(&spec))
@@ -366,6 +367,7 @@ static struct status request_feed(const struct file_data_maker *maker,
         .ignored_class = feed->ignored_class,
         .is_binary = feed->is_binary,
         .truncates = file_data_is_of_format(maker, maker->first_file, &image_format),
+        .any_width = any_width,
         .raw = feed->raw,
         .flag = flag_of(maker, feed),
         .names = names.texts,

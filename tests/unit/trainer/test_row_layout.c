@@ -741,6 +741,53 @@ static void a_row_that_does_not_fit_is_bad(void **state)
     }
 }
 
+/* A sparse column without a width has that of the model, so the error says what would change it. */
+static void an_index_beyond_the_model_is_bad(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "f" };
+    static const struct {
+        enum tensor_layout layout;
+        bool any_width;
+        int64_t index;
+        const char *error;
+    } cases[] = {
+        { TENSOR_DENSE, false, 5,
+          "column 'f': the index 5, expected 1 to 4, by the width of the model's 'x'" },
+        { TENSOR_DENSE, true, 5,
+          "column 'f': the index 5, expected 1 to 4, by the width of the model's 'x'; give the "
+          "column its \"width\" in --schema, or choose a model with a sparse input, such as "
+          "--model=sparse_logistic" },
+        { TENSOR_SPARSE, true, 5,
+          "column 'f': the index 5, expected 1 to 4, by the width of the model's 'x'; give the "
+          "column its \"width\" in --schema" },
+        { TENSOR_DENSE, true, 0,
+          "column 'f': the index 0, expected 1 to 4 (see \"first_index\" and \"width\" in "
+          "--schema)" },
+        { TENSOR_DENSE, true, 4, "" },
+    };
+
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        struct layout_fixture fixture = begin();
+        const struct row_request request = { .spec = { .name = "x",
+                                                       .layout = cases[c].layout,
+                                                       .dtype = DT_FLOAT,
+                                                       .shape = shape_of(-1, 4) },
+                                             .any_width = cases[c].any_width,
+                                             .names = names,
+                                             .names_count = 1 };
+        assert_string_equal(
+            row_layout_make(&fixture.schema, &request, 1, fixture.arena, &fixture.layout).message,
+            "");
+        column_add_int64(column_of(&fixture, "i"), cases[c].index);
+        column_add_float(column_of(&fixture, "v"), 1);
+        columns_end_row(&fixture.columns);
+        assert_string_equal(row_layout_check(&fixture.layout, &fixture.columns, 0).message,
+                            cases[c].error);
+        end(&fixture);
+    }
+}
+
 /* Of two classes, the label -1 is the first one, unless the loss ignores it. */
 static void keeps_the_ignored_class(void **state)
 {
@@ -924,6 +971,7 @@ int main(void)
         cmocka_unit_test(a_binary_label_is_0_1_or_a_probability),
         cmocka_unit_test(columns_that_do_not_fit_are_refused),
         cmocka_unit_test(a_row_that_does_not_fit_is_bad),
+        cmocka_unit_test(an_index_beyond_the_model_is_bad),
     };
     return cmocka_run_group_tests_name("row_layout", tests, NULL, NULL);
 }
