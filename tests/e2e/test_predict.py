@@ -130,6 +130,28 @@ class Predict(TestCase):
                 self.assertEqual(done.returncode, 2, done)
                 self.assertIn(text, done.stderr)
 
+    def test_an_evaluation_without_a_loss_names_those_that_fit(self):
+        file = self.write("xy.csv", "x,label\n0,1\n")
+        crossentropy = "sparse_categorical_crossentropy"
+        for name, widths, text in (
+                ("one", [1], "binary_crossentropy if output 'y0' [?,1] has probabilities, or mse if it has other numbers"),
+                ("classes", [3], crossentropy + " if output 'y0' [?,3] has probabilities, or mse if"),
+                ("both", [3, 1], '{"y0": "%s", "y1": "mse"}' % crossentropy)):
+            with self.subTest(name):
+                b = tiny_model.Builder()
+                b.placeholder("x", 1, (-1, 1))
+                outputs = {}
+                for i, width in enumerate(widths):
+                    b.const("w%d" % i, 1, (1, width), [1.0] * width)
+                    b.node("y%d" % i, "MatMul", "x", "w%d" % i, T=("type", 1))
+                    outputs["y%d" % i] = ("y%d:0" % i, 1, (-1, width))
+                b.signature("serving_default", "predict", {"x": ("x:0", 1, (-1, 1))}, outputs)
+                tiny_model.save(b.model, self.path(name, "1"))
+                done = self.predict("--predict_files=" + file, "--evaluate", model=self.path(name, "1"))
+                self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+                self.assertIn("--evaluate needs --loss", done.stderr)
+                self.assertIn(text, done.stderr)
+
     def test_an_evaluation_that_is_no_number(self):
         huge = self.write("huge.csv", "x,label\n0,3e38\n")
         got, = self.lines("--predict_files=" + huge, "--evaluate", "--loss=mse")

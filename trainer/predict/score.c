@@ -99,12 +99,44 @@ static struct status make_model(struct scorer *scorer, const struct flag_values 
     return model_create(&scorer->graph, NULL, &scorer->model);
 }
 
+static bool has_classes(const struct shape *output)
+{
+    return output->rank >= 2 && output->dims[output->rank - 1] > 1;
+}
+
+/* An export does not say with which loss it was trained: names those that fit the outputs. */
+static struct status no_loss(const struct signature *signature)
+{
+    const struct signature_tensor *outputs = signature->outputs;
+    struct buffer losses = { 0 };
+
+    if (signature->outputs_count == 1)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "--evaluate needs --loss: %s if output '%s' %s has probabilities, or "
+                            "mse if it has other numbers",
+                            has_classes(&outputs->shape) ? "sparse_categorical_crossentropy"
+                                                         : "binary_crossentropy",
+                            outputs->key, shape_text(&outputs->shape));
+    for (int i = 0; i < signature->outputs_count; i++) {
+        buffer_append_text(&losses, i == 0 ? "{" : ", ");
+        json_print_string(&losses, bytes_of(outputs[i].key));
+        buffer_printf(&losses, ": \"%s\"",
+                      has_classes(&outputs[i].shape) ? "sparse_categorical_crossentropy" : "mse");
+    }
+    struct status status =
+        status_error(STATUS_INVALID_ARGUMENT,
+                     "--evaluate needs --loss, such as '%.*s}' if the outputs of several numbers "
+                     "are probabilities of classes",
+                     (int)losses.size, losses.data);
+    buffer_finish(&losses);
+    return status;
+}
+
 static struct status open_scorer(struct scorer *scorer, const struct flag_values *flags)
 {
-    if (*flags->loss == '\0' && *flags->compile_config == '\0')
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "--evaluate needs --loss, such as mse or binary_crossentropy");
     TRY(describe_body(scorer));
+    if (*flags->loss == '\0' && *flags->compile_config == '\0')
+        return no_loss(scorer->signature);
     TRY(make_model(scorer, flags));
     scorer->run = run_create(0);
     scorer->fed = ARENA_ARRAY(scorer->arena, struct tensor, scorer->graph.feeds_count);
