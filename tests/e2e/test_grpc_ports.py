@@ -133,15 +133,21 @@ class Ports(TestCase):
             with Client("127.0.0.1:%d" % server.grpc_port) as client:
                 self.asks(client)
 
-    def test_silent_clients_of_grpc_do_not_delay_the_end(self):
+    def stop_with_silent_clients(self):
+        """Returns for how long the server went on."""
         with Server(self.path("tiny"), name="tiny", grpc=True) as server:
             silent = [socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) for _ in range(5)]
             begun = time.monotonic()
             self.assertEqual(server.stop(), 0)
-            self.assertLess(time.monotonic() - begun, 1.5)  # a client that stays is waited for two seconds
+            took = time.monotonic() - begun
             for s in silent:
                 self.assertEqual(s.recv(10), b"")
                 s.close()
+        return took
+
+    def test_silent_clients_of_grpc_do_not_delay_the_end(self):
+        """A client that stays is waited for two seconds. One stop of five may be as short as it is on an idle machine."""
+        self.assertTrue(any(self.stop_with_silent_clients() < 1.5 for _ in range(5)))
 
     def test_grpc_at_the_rest_port(self):
         with Server(self.path("tiny"), name="tiny", grpc=True) as server, Client("127.0.0.1:%d" % server.port) as client:
