@@ -127,6 +127,17 @@ struct status constraint_read(const struct json_value *value, struct arena *aren
  * axis. */
 struct status constraint_choose(const struct constraint_choice *choice, int rank,
                                 struct constraint *out);
+/* The types that a reader accepts: so many of a list that begins with float32. */
+enum known_dtypes {
+    DTYPES_OF_FLOAT = 1,         /* float32 */
+    DTYPES_OF_PREPROCESSING = 4, /* also int32, int64 and string */
+    DTYPES_OF_INPUT = 9,         /* also bool and the smaller integers */
+};
+/* Reads a type, or a policy object around it; null is float32. UNIMPLEMENTED: another type. */
+struct status dtype_read(const struct json_value *dtype, enum known_dtypes known,
+                         struct arena *arena, enum dtype *out);
+/* Is it a type or policy such as "mixed_float16", "float64" or "int8_from_bfloat16"? */
+bool is_other_float(const struct json_value *dtype);
 struct status activation_read(const struct json_value *value, struct arena *arena,
                               const struct activation **out);
 

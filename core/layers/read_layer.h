@@ -16,7 +16,7 @@ struct status layer_class_unknown(const char *module, const char *name, struct a
 /* All names that layer_class_find knows in this module. */
 const char *layer_class_names(const char *module, struct arena *arena);
 
-/* Reading a layer (layer_args.c) and its parts. `depth`: the number of models around the layer. */
+/* Reading a layer and its parts. `depth`: the number of models around the layer. */
 struct status layer_read(const struct json_value *entry, int depth, struct arena *arena,
                          struct layer *out);
 /* Is it a class of models, which are layers too? */
