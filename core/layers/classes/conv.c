@@ -21,10 +21,20 @@
         "activity_regularizer", ARG_REGULARIZER, "null"                               \
     }
 
+/* The directions of the layer's window: 1 over a sequence, 2 over an image, 3 over a volume. */
+static int directions_of(const struct layer *layer)
+{
+    if (layer_arg_given(layer, "kernel_size", ARG_TRIPLE) != NULL)
+        return 3;
+    return layer_arg_given(layer, "kernel_size", ARG_PAIR) != NULL ? 2 : 1;
+}
+
 /* The input, as an image if it is a sequence. A null node: failure. */
 static struct endpoint image_of(struct layer_context *context, const struct layer *layer,
-                                struct endpoint x, int directions)
+                                struct endpoint x)
 {
+    int directions = directions_of(layer);
+
     if (!layer_check_open(context, layer, x, directions + 2, directions + 1))
         return (struct endpoint){ 0 };
     return directions == 1 ? image_of_sequence(&context->builder, x) : x;
@@ -39,10 +49,11 @@ static int64_t channels_of(struct endpoint x)
 
 /* A variable [kernel size, ins, outs], as the kernel of an image if x is a sequence. */
 static struct endpoint kernel_of(struct layer_context *context, const struct layer *layer,
-                                 const char *name, const char *prefix, int directions,
-                                 const int64_t size[3], int64_t ins, int64_t outs)
+                                 const char *name, const char *prefix, const int64_t size[3],
+                                 int64_t ins, int64_t outs)
 {
     struct builder *b = &context->builder;
+    int directions = directions_of(layer);
     struct shape shape = { .rank = directions + 2 };
 
     memcpy(shape.dims, size + 3 - directions, (size_t)directions * sizeof *size);
@@ -76,13 +87,13 @@ static struct endpoint convolution(struct layer_context *context, const struct l
 
 /* Adds the bias, turns an image back into a sequence, and applies the activation. */
 static struct endpoint finish(struct layer_context *context, const struct layer *layer,
-                              struct endpoint y, int directions)
+                              struct endpoint y)
 {
     struct builder *b = &context->builder;
 
     if (!window_fits(context, layer, y))
         return y;
-    if (directions == 1)
+    if (directions_of(layer) == 1)
         y = sequence_of_image(b, y);
     if (layer_arg(layer, "use_bias")->boolean)
         y = build_binary(b, "BiasAdd", NULL, y,
@@ -126,7 +137,8 @@ static struct endpoint pad_causally(struct layer_context *context, const struct 
     int64_t reach = layer_arg(layer, "dilation_rate")->sides[2] *
                     (layer_arg(layer, "kernel_size")->sides[2] - 1);
 
-    if (layer_arg(layer, "padding")->text[0] != 'c' || reach == 0)
+    if (layer_arg(layer, "padding")->text[0] != 'c' || reach == 0 ||
+        !layer_check_open(context, layer, x, 3, 2))
         return x;
     if (reach > UINT16_MAX) {
         layer_fail(context, layer, "the window reaches back %lld steps, at most %d",
@@ -191,47 +203,29 @@ static struct endpoint convolve_groups(struct layer_context *context, const stru
 }
 
 static struct endpoint convolve(struct layer_context *context, const struct layer *layer,
-                                struct endpoint x, int directions)
+                                struct endpoint x)
 {
     int64_t groups = layer_arg(layer, "groups")->integer;
+    int directions = directions_of(layer);
 
-    x = image_of(context, layer, directions == 1 ? pad_causally(context, layer, x) : x, directions);
+    x = image_of(context, layer, directions == 1 ? pad_causally(context, layer, x) : x);
     if (x.node == NULL || !groups_fit(context, layer, channels_of(x)))
         return x;
-    struct endpoint kernel = kernel_of(
-        context, layer, "kernel", "kernel", directions, layer_arg(layer, "kernel_size")->sides,
-        channels_of(x) / groups, layer_arg(layer, "filters")->integer);
+    struct endpoint kernel =
+        kernel_of(context, layer, "kernel", "kernel", layer_arg(layer, "kernel_size")->sides,
+                  channels_of(x) / groups, layer_arg(layer, "filters")->integer);
     if (directions == 3 && groups > 1)
-        return finish(context, layer, convolve_groups(context, layer, x, kernel), directions);
+        return finish(context, layer, convolve_groups(context, layer, x, kernel));
     struct endpoint y =
         convolution(context, layer, directions == 3 ? "Conv3D" : "Conv2D", directions,
                     layer_arg(layer, "strides")->sides, layer_arg(layer, "dilation_rate")->sides, 2,
                     (const struct endpoint[]){ x, kernel });
-    return finish(context, layer, y, directions);
+    return finish(context, layer, y);
 }
 
-static struct endpoint conv3d_build(struct layer_context *context, const struct layer *layer,
-                                    struct endpoint x)
-{
-    return convolve(context, layer, x, 3);
-}
-LAYER_CLASS(conv3d, "Conv3D", conv3d_args, conv3d_build);
-
-static struct endpoint conv2d_build(struct layer_context *context, const struct layer *layer,
-                                    struct endpoint x)
-{
-    return convolve(context, layer, x, 2);
-}
-LAYER_CLASS(conv2d, "Conv2D", conv2d_args, conv2d_build);
-
-static struct endpoint conv1d_build(struct layer_context *context, const struct layer *layer,
-                                    struct endpoint x)
-{
-    if (layer_check_open(context, layer, x, 3, 2))
-        x = convolve(context, layer, x, 1);
-    return x;
-}
-LAYER_CLASS(conv1d, "Conv1D", conv1d_args, conv1d_build);
+LAYER_CLASS(conv3d, "Conv3D", conv3d_args, convolve);
+LAYER_CLASS(conv2d, "Conv2D", conv2d_args, convolve);
+LAYER_CLASS(conv1d, "Conv1D", conv1d_args, convolve);
 
 /* ---- depthwise and separable ---- */
 
@@ -297,77 +291,54 @@ static void refuse_groups(struct layer_context *context, const struct layer *lay
 
 /* A null node: it failed. */
 static struct endpoint convolve_channels(struct layer_context *context, const struct layer *layer,
-                                         struct endpoint x, int directions, const char *name)
+                                         struct endpoint x, const char *name)
 {
     refuse_groups(context, layer);
-    x = image_of(context, layer, x, directions);
+    x = image_of(context, layer, x);
     if (x.node == NULL)
         return x;
-    struct endpoint kernel = kernel_of(context, layer, name, "depthwise", directions,
-                                       layer_arg(layer, "kernel_size")->sides, channels_of(x),
-                                       layer_arg(layer, "depth_multiplier")->integer);
+    struct endpoint kernel =
+        kernel_of(context, layer, name, "depthwise", layer_arg(layer, "kernel_size")->sides,
+                  channels_of(x), layer_arg(layer, "depth_multiplier")->integer);
     if (!status_is_ok(context->builder.status))
         return (struct endpoint){ 0 };
-    return apply_depthwise(context, layer, x, kernel, directions == 1);
+    return apply_depthwise(context, layer, x, kernel, directions_of(layer) == 1);
 }
 
 static struct endpoint depthwise(struct layer_context *context, const struct layer *layer,
-                                 struct endpoint x, int directions)
+                                 struct endpoint x)
 {
     /* Keras 3 shortened the name of the variable. */
     const char *name = context->keras2 ? "depthwise_kernel" : "kernel";
-    struct endpoint y = convolve_channels(context, layer, x, directions, name);
+    struct endpoint y = convolve_channels(context, layer, x, name);
 
-    return y.node == NULL ? y : finish(context, layer, y, directions);
+    return y.node == NULL ? y : finish(context, layer, y);
 }
 
 static struct endpoint separable(struct layer_context *context, const struct layer *layer,
-                                 struct endpoint x, int directions)
+                                 struct endpoint x)
 {
     struct builder *b = &context->builder;
-    struct endpoint y = convolve_channels(context, layer, x, directions, "depthwise_kernel");
+    struct endpoint y = convolve_channels(context, layer, x, "depthwise_kernel");
 
     if (y.node == NULL || !window_fits(context, layer, y))
         return y;
     const int64_t ones[] = { 1, 1, 1 };
-    struct endpoint kernel = kernel_of(context, layer, "pointwise_kernel", "pointwise", directions,
-                                       ones, channels_of(y), layer_arg(layer, "filters")->integer);
+    struct endpoint kernel = kernel_of(context, layer, "pointwise_kernel", "pointwise", ones,
+                                       channels_of(y), layer_arg(layer, "filters")->integer);
     const struct attr attrs[] = {
         attr_window(b, "strides", 2, ones),
         attr_text("padding", "VALID"),
         ATTR_END,
     };
     y = build(b, "Conv2D", NULL, 2, (const struct endpoint[]){ y, kernel }, attrs);
-    return finish(context, layer, y, directions);
+    return finish(context, layer, y);
 }
 
-static struct endpoint depthwise2d_build(struct layer_context *context, const struct layer *layer,
-                                         struct endpoint x)
-{
-    return depthwise(context, layer, x, 2);
-}
-LAYER_CLASS(depthwise_conv2d, "DepthwiseConv2D", depthwise2d_args, depthwise2d_build);
-
-static struct endpoint depthwise1d_build(struct layer_context *context, const struct layer *layer,
-                                         struct endpoint x)
-{
-    return depthwise(context, layer, x, 1);
-}
-LAYER_CLASS(depthwise_conv1d, "DepthwiseConv1D", depthwise1d_args, depthwise1d_build);
-
-static struct endpoint separable2d_build(struct layer_context *context, const struct layer *layer,
-                                         struct endpoint x)
-{
-    return separable(context, layer, x, 2);
-}
-LAYER_CLASS(separable_conv2d, "SeparableConv2D", separable2d_args, separable2d_build);
-
-static struct endpoint separable1d_build(struct layer_context *context, const struct layer *layer,
-                                         struct endpoint x)
-{
-    return separable(context, layer, x, 1);
-}
-LAYER_CLASS(separable_conv1d, "SeparableConv1D", separable1d_args, separable1d_build);
+LAYER_CLASS(depthwise_conv2d, "DepthwiseConv2D", depthwise2d_args, depthwise);
+LAYER_CLASS(depthwise_conv1d, "DepthwiseConv1D", depthwise1d_args, depthwise);
+LAYER_CLASS(separable_conv2d, "SeparableConv2D", separable2d_args, separable);
+LAYER_CLASS(separable_conv1d, "SeparableConv1D", separable1d_args, separable);
 
 /* ---- transposed ---- */
 
@@ -443,9 +414,10 @@ static struct endpoint transposed_side(struct layer_context *context, const stru
 }
 
 static struct endpoint transposed(struct layer_context *context, const struct layer *layer,
-                                  struct endpoint x, int directions)
+                                  struct endpoint x)
 {
     struct builder *b = &context->builder;
+    int directions = directions_of(layer);
     int64_t padding[3], filters = layer_arg(layer, "filters")->integer;
     struct endpoint sizes[5];
 
@@ -453,7 +425,7 @@ static struct endpoint transposed(struct layer_context *context, const struct la
     if (!output_padding(layer, directions, padding))
         layer_fail(context, layer, "argument 'output_padding' wants null, n or a list of %d",
                    directions);
-    x = image_of(context, layer, x, directions);
+    x = image_of(context, layer, x);
     if (x.node == NULL || !status_is_ok(b->status))
         return x;
     int rank = endpoint_shape(x)->rank;
@@ -473,34 +445,17 @@ static struct endpoint transposed(struct layer_context *context, const struct la
     sizes[rank - 1] = build_const_int(b, (int32_t)filters);
     const struct endpoint inputs[] = {
         build(b, "Pack", NULL, rank, sizes, NULL),
-        kernel_of(context, layer, "kernel", "kernel", directions,
-                  layer_arg(layer, "kernel_size")->sides, filters, channels_of(x)),
+        kernel_of(context, layer, "kernel", "kernel", layer_arg(layer, "kernel_size")->sides,
+                  filters, channels_of(x)),
         x,
     };
     struct endpoint y = convolution(
         context, layer, directions == 3 ? "Conv3DBackpropInputV2" : "Conv2DBackpropInput",
         directions, layer_arg(layer, "strides")->sides, layer_arg(layer, "dilation_rate")->sides, 3,
         inputs);
-    return finish(context, layer, y, directions);
+    return finish(context, layer, y);
 }
 
-static struct endpoint transposed3d_build(struct layer_context *context, const struct layer *layer,
-                                          struct endpoint x)
-{
-    return transposed(context, layer, x, 3);
-}
-LAYER_CLASS(conv3d_transpose, "Conv3DTranspose", transposed3d_args, transposed3d_build);
-
-static struct endpoint transposed2d_build(struct layer_context *context, const struct layer *layer,
-                                          struct endpoint x)
-{
-    return transposed(context, layer, x, 2);
-}
-LAYER_CLASS(conv2d_transpose, "Conv2DTranspose", transposed2d_args, transposed2d_build);
-
-static struct endpoint transposed1d_build(struct layer_context *context, const struct layer *layer,
-                                          struct endpoint x)
-{
-    return transposed(context, layer, x, 1);
-}
-LAYER_CLASS(conv1d_transpose, "Conv1DTranspose", transposed1d_args, transposed1d_build);
+LAYER_CLASS(conv3d_transpose, "Conv3DTranspose", transposed3d_args, transposed);
+LAYER_CLASS(conv2d_transpose, "Conv2DTranspose", transposed2d_args, transposed);
+LAYER_CLASS(conv1d_transpose, "Conv1DTranspose", transposed1d_args, transposed);
