@@ -176,7 +176,7 @@ SEQUENCES = {
     "keys_written": V["create"] + V["write_keys"] + V["write_waiting_keys"] + V["write_keys"] + V["open"] + V["pull_keys"],
     "rows_before": request("create", f1=identity(0, 1), f2=2, f3="ftrl", f4=0.1, f6=PIECES, f7=1, f8=1, f12=1) + V["pull_rows"],
     "pass_after_a_push": V["push"] + V["pass"] + request("pass", f1=CHIEF, f2=1) + request("pass", f1=CHIEF, f2=99) + V["finish"],
-    "paced": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f18=1) + V["pass"] + V["push"] + V["pass"],
+    "limited_lead": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f18=1) + V["pass"] + V["push"] + V["pass"],
     "shares": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f21=4, f22=[9, 1, 2, 5, 1]) + V["write"] + V["open"]
     + V["take"] + request("take", f1=CHIEF, f2=2) + request("push", gradients(), f1=CHIEF, f2=1, f12=2) + V["hold"] + V["cut"],
     "totals": request("create", f1=identity(0, 1), f2=2, f3="sgd", f4=0.1, f6=PIECES, f7=1, f10=20, f23=2) + V["write"] + V["open"]
