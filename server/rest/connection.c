@@ -34,14 +34,14 @@ static bool is_in_pool(const struct request *request)
     return request->state == REQUEST_POOLED || request->state == REQUEST_SUSPENDED;
 }
 
-static void on_left(void *context, uint32_t events)
+static void on_disconnected(void *context, uint32_t events)
 {
     struct rest_connection *connection = context;
     (void)events;
-    if (connection->has_left)
+    if (connection->is_disconnected)
         return;
-    connection->has_left = true;
-    list_push(&connection->rest->left, &connection->left);
+    connection->is_disconnected = true;
+    list_push(&connection->rest->disconnected, &connection->disconnected);
     if (connection->request != NULL && is_in_pool(connection->request))
         inference_cancel(&connection->request->exchange.served.call);
 }
@@ -53,8 +53,8 @@ static struct rest_connection *create(struct rest *rest, struct MHD_Connection *
         MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     *connection = (struct rest_connection){ .rest = rest, .fd = info->connect_fd };
     /* If it cannot be watched, the stall timer or the end of the run notices the disconnect. */
-    status_ignore(loop_watch(rest->server->loop, connection->fd, EPOLLRDHUP | EPOLLET, on_left,
-                             connection, &connection->watch));
+    status_ignore(loop_watch(rest->server->loop, connection->fd, EPOLLRDHUP | EPOLLET,
+                             on_disconnected, connection, &connection->watch));
     rest->connections++;
     /* Its first request may have arrived already. */
     inference_expect_more(rest->server->inference, 1);
@@ -66,10 +66,10 @@ static void destroy(struct rest_connection *connection)
 {
     struct rest *rest = connection->rest;
     if (connection->request != NULL) /* libmicrohttpd does not report every request it gives up */
-        rest_request_leave(connection->request);
+        rest_request_detach(connection->request);
     assert(!list_holds(&connection->reading));
-    if (list_holds(&connection->left))
-        list_remove(&connection->left);
+    if (list_holds(&connection->disconnected))
+        list_remove(&connection->disconnected);
     loop_unwatch(rest->server->loop, connection->watch);
     rest->connections--;
     inference_expect_more(rest->server->inference, -1); /* NULL at the end of the server */
@@ -159,10 +159,10 @@ static bool is_abandoned(const struct rest_connection *connection)
     return ioctl(connection->fd, FIONREAD, &unread) != 0 || unread == 0;
 }
 
-void rest_connections_close_left(struct rest *rest)
+void rest_connections_close_disconnected(struct rest *rest)
 {
-    for (struct list_link *at = rest->left, *next; at != NULL; at = next) {
-        struct rest_connection *connection = CONTAINER_OF(at, struct rest_connection, left);
+    for (struct list_link *at = rest->disconnected, *next; at != NULL; at = next) {
+        struct rest_connection *connection = CONTAINER_OF(at, struct rest_connection, disconnected);
         next = at->next;
         if (!is_abandoned(connection))
             continue;

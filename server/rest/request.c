@@ -268,7 +268,7 @@ static enum MHD_Result suspend(struct request *request)
     assert(request->connection != NULL);
     enter(request, REQUEST_SUSPENDED);
     MHD_suspend_connection(request->mhd);
-    if (request->connection->has_left)
+    if (request->connection->is_disconnected)
         inference_cancel(&served_of(request)->call);
     return MHD_YES;
 }
@@ -531,7 +531,7 @@ void *rest_on_request_line(void *context, const char *url, struct MHD_Connection
     struct rest_connection *connection = rest_connection_of(mhd);
     /* libmicrohttpd does not report each request that it gives up */
     if (connection->request != NULL)
-        rest_request_leave(connection->request);
+        rest_request_detach(connection->request);
     struct request *request = take_request(context);
     keep_target(request, url);
     drop_arguments(url);
@@ -541,7 +541,7 @@ void *rest_on_request_line(void *context, const char *url, struct MHD_Connection
     return request;
 }
 
-void rest_request_leave(struct request *request)
+void rest_request_detach(struct request *request)
 {
     struct served_request *served = served_of(request);
     request->connection->request = NULL;
@@ -566,5 +566,5 @@ void rest_on_completed(void *context, struct MHD_Connection *mhd, void **state,
     struct request *request = *state;
     *state = NULL;
     if (request != NULL)
-        rest_request_leave(request);
+        rest_request_detach(request);
 }

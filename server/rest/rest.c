@@ -166,8 +166,8 @@ bool rest_answer(struct rest *rest)
     } else {
         read_on(rest);
     }
-    if (rest->left != NULL && !rest->unfinished)
-        rest_connections_close_left(rest);
+    if (rest->disconnected != NULL && !rest->unfinished)
+        rest_connections_close_disconnected(rest);
     return rest->unfinished;
 }
 

@@ -55,13 +55,13 @@ struct request {
 struct rest_connection {
     struct rest *rest;
     int fd;
-    struct request *request;  /* NULL: between two requests */
-    struct loop_watch *watch; /* notices when the client disconnects */
-    bool has_left;            /* the client has closed its sending side */
-    bool chunked;             /* the body being read is chunked */
-    int64_t progress_ns;      /* when the last part of the request arrived */
-    struct list_link reading; /* in rest->reading while a request is read */
-    struct list_link left;    /* in rest->left until we close its connection */
+    struct request *request;       /* NULL: between two requests */
+    struct loop_watch *watch;      /* notices when the client disconnects */
+    bool is_disconnected;          /* the client has closed its sending side */
+    bool chunked;                  /* the body being read is chunked */
+    int64_t progress_ns;           /* when the last part of the request arrived */
+    struct list_link reading;      /* in rest->reading while a request is read */
+    struct list_link disconnected; /* in rest->disconnected until we close its connection */
 };
 
 struct rest {
@@ -73,7 +73,7 @@ struct rest {
     bool may_lead, leads;
     struct loop_watch *watch;
     struct loop_timer timer;
-    struct list_link *reading, *left; /* of struct rest_connection */
+    struct list_link *reading, *disconnected; /* of struct rest_connection */
     struct loop_timer stall_timer;
     int idle_runs;   /* consecutive MHD_runs that asked for another one and called none of our
                       * callbacks */
@@ -118,7 +118,8 @@ void rest_connection_begin_reading(struct rest_connection *connection);
 void rest_connection_note_progress(struct rest_connection *connection);
 void rest_connection_end_reading(struct rest_connection *connection);
 void rest_connections_after_run(struct rest *rest);
-void rest_connections_close_left(struct rest *rest); /* call it once all received bytes are read */
+/* Call it once all received bytes are read. */
+void rest_connections_close_disconnected(struct rest *rest);
 
 /* head.c. Refuses a head that a proxy could parse differently, which prevents request smuggling.
  *
@@ -142,8 +143,8 @@ enum MHD_Result rest_on_request(void *context, struct MHD_Connection *mhd, const
                                 size_t *size, void **state);
 void rest_on_completed(void *context, struct MHD_Connection *mhd, void **state,
                        enum MHD_RequestTerminationCode code);
-void rest_request_leave(struct request *request); /* its connection no longer needs it */
-void rest_requests_abandon(struct rest *rest);    /* answers those that still wait */
+void rest_request_detach(struct request *request); /* from a connection that no longer needs it */
+void rest_requests_abandon(struct rest *rest);     /* answers those that still wait */
 extern const struct request_kind rest_request_kind;
 
 /* body.c. Reserves memory according to Content-Length, then appends received data.
