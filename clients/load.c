@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/plural.h"
 #include "clients/client_type.h"
 #include "clients/connections.h"
 #include "clients/http.h"
@@ -264,11 +265,11 @@ void load_print(const struct load_result *result, int concurrency, struct buffer
 {
     if (result->count == 0)
         return;
-    buffer_printf(out,
-                  "%lld calls, %d at a time: %.0f calls/s; latency µs: min %.1f  p50 %.1f  p90 %.1f"
-                  "  p99 %.1f  p99.9 %.1f  max %.1f\n",
-                  (long long)result->count, concurrency,
-                  (double)result->count * 1e9 / (double)result->took_ns, at(result, 0, 1),
-                  at(result, 1, 2), at(result, 9, 10), at(result, 99, 100), at(result, 999, 1000),
-                  at(result, 1, 1));
+    buffer_printf(
+        out,
+        "%lld call%s, %d at a time: %.0f calls/s; latency µs: min %.1f  p50 %.1f  p90 %.1f"
+        "  p99 %.1f  p99.9 %.1f  max %.1f\n",
+        (long long)result->count, plural(result->count), concurrency,
+        (double)result->count * 1e9 / (double)result->took_ns, at(result, 0, 1), at(result, 1, 2),
+        at(result, 9, 10), at(result, 99, 100), at(result, 999, 1000), at(result, 1, 1));
 }

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/container.h"
+#include "base/plural.h"
 #include "base/text_print.h"
 #include "clients/client_type.h"
 #include "clients/connections.h"
@@ -330,14 +331,14 @@ struct status replay_run(struct tfrecord_reader *reader, const char *server,
 void replay_print(const struct replay_result *result, int concurrency, struct buffer *out)
 {
     int64_t requests = result->load.count + result->refused;
-    buffer_printf(out, "%lld requests: %lld equal, %lld different, %lld refused",
-                  (long long)requests, (long long)result->equal, (long long)result->different,
-                  (long long)result->refused);
+    buffer_printf(out, "%lld request%s: %lld equal, %lld different, %lld refused",
+                  (long long)requests, plural(requests), (long long)result->equal,
+                  (long long)result->different, (long long)result->refused);
     if (result->unanswered > 0)
         buffer_printf(out, ", %lld without an answer in the log", (long long)result->unanswered);
     if (result->skipped > 0)
-        buffer_printf(out, "; %lld records without a request that can be sent",
-                      (long long)result->skipped);
+        buffer_printf(out, "; %lld record%s without a request that can be sent",
+                      (long long)result->skipped, plural(result->skipped));
     buffer_append_char(out, '\n');
     load_print(&result->load, concurrency, out);
 }

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/parallel.h"
+#include "base/plural.h"
 #include "tensor/input_flag.h"
 #include "tensor/npy.h"
 #include "tensor/value_json.h"
@@ -197,10 +198,10 @@ static struct status repeat(const struct plan *plan, struct run *run, const stru
     }
     if (status_is_ok(status)) {
         qsort(times, count, sizeof *times, compare_times);
-        printf("latency over %zu runs, µs: min %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n",
-               count, (double)times[0] / 1e3, (double)times[count / 2] / 1e3,
-               (double)times[count * 9 / 10] / 1e3, (double)times[count * 99 / 100] / 1e3,
-               (double)times[count - 1] / 1e3);
+        printf("latency over %zu run%s, µs: min %.1f  p50 %.1f  p90 %.1f  p99 %.1f  max %.1f\n",
+               count, plural((int64_t)count), (double)times[0] / 1e3,
+               (double)times[count / 2] / 1e3, (double)times[count * 9 / 10] / 1e3,
+               (double)times[count * 99 / 100] / 1e3, (double)times[count - 1] / 1e3);
     }
     free(times);
     return status;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json_writer.h"
+#include "base/plural.h"
 #include "graph/function.h"
 #include "runtime/kernel.h"
 
@@ -195,7 +196,8 @@ void model_report_to_text(const struct model_report *report, struct buffer *out)
                       dtype_name(variable.dtype), shape_text(&variable.shape),
                       variable_bytes(&variable));
     }
-    buffer_printf(out, "\nops of the signatures: %d kinds\n", report->ops_count);
+    buffer_printf(out, "\nops of the signatures: %d kind%s\n", report->ops_count,
+                  plural(report->ops_count));
     for (int i = 0; i < report->ops_count; i++)
         buffer_printf(out, "  %-32s %5d%s\n", report->ops[i].name, report->ops[i].nodes,
                       report->ops[i].missing ? "  no kernel" : "");

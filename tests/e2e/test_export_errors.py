@@ -45,7 +45,7 @@ class ExportErrors(TestCase):
         self.assert_refused(done, self.path("empty"))
 
     def test_train_dir_that_the_model_cannot_take(self):
-        self.assert_refused(self.pstrain("--model=linear", "--export_dir=%s" % self.path("m", "1")), "takes 1 numbers per row, but the column of the data is float [?,784]")
+        self.assert_refused(self.pstrain("--model=linear", "--export_dir=%s" % self.path("m", "1")), "takes 1 number per row, but the column of the data is float [?,784]")
 
     def test_export_directory_that_is_not_empty(self):
         os.makedirs(self.path("m", "1"))

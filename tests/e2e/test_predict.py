@@ -294,7 +294,7 @@ class Predict(TestCase):
         cases = (((self.model,), "--predict_files is missing"), (("--predict_files=" + file,), "one directory of a SavedModel is needed, 0 given"),
                  ((self.path("none"), "--predict_files=" + file), "does not appear to contain a SavedModel"),
                  ((self.model, "--predict_files=" + self.path("no-*.csv")), "--predict_files: no file matches"),
-                 ((self.model, "--predict_files=" + file), "--feature_columns, --label_column, --id_column: the model's 'x' takes 1 numbers per row, but the columns of the data have 2"),
+                 ((self.model, "--predict_files=" + file), "--feature_columns, --label_column, --id_column: the model's 'x' takes 1 number per row, but the columns of the data have 2"),
                  ((self.model, "--predict_files=" + file, "--feature_columns=a", "--id_column=c"), "--id_column: there is no column 'c'"),
                  ((self.model, "--predict_files=" + file, "--feature_columns=a", "--sparse_width=3"), "--sparse_width: signature 'predict' has no sparse input"),
                  ((self.model, "--predict_files=" + junk), "pstrain: --predict_files: '%s': corrupted record at 0" % junk),

@@ -350,6 +350,14 @@ class TrainFiles(FilesTestCase):
         self.assertIn("metric 'sparse_categorical_crossentropy' does not fit: it needs class numbers",
                       self.train(*flags, "--metrics=sparse_categorical_crossentropy", code=2))
 
+    def test_one_step_and_one_row_are_singular(self):
+        path = self.write("a.csv", "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line(50)))
+        for batch, announced, trained in ((50, "1 step of 50 rows,", "Trained 1 step in "), (1, "50 steps of 1 row,", "Trained 50 steps in ")):
+            shown = self.train("--model=linear", "--label_column=y", "--epochs=1", "--workers=1", "--noexport", "--batch_size=%d" % batch,
+                               "--train_files=" + path)
+            self.assertIn(announced, shown)
+            self.assertIn(trained, shown)
+
     def test_files_that_two_patterns_match_and_names_with_brackets(self):
         for name in ("a[1].csv", "a2.csv"):
             self.write(name, "x,y\n" + "".join("%.6f,%.6f\n" % point for point in self.line(50)))

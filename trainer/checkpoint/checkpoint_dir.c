@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "proto/checkpoint.pb-c.h"
 #include "proto/text.h"
 #include "trainer/checkpoint/checkpoint_scan.h"
@@ -150,15 +151,16 @@ static struct status repair_state(struct checkpoint_dir *dir, struct arena *aren
         return why;
     int over =
         dir->max_to_keep > 0 && found.count > dir->max_to_keep ? found.count - dir->max_to_keep : 0;
+    int kept = found.count - over;
     char **names = zalloc((size_t)found.count * sizeof *names);
     for (int i = over; i < found.count; i++)
         names[i - over] = xstrdup(found.names[i]);
-    set_names(dir, names, found.count - over);
+    set_names(dir, names, kept);
     dir->note = xstrdup(arena_printf(
         arena,
-        "the state file '%s/" STATE "' is damaged: %s; it was rewritten, with %s as the "
-        "latest of %d checkpoints",
-        dir->path, damage, found.names[found.count - 1], found.count - over));
+        "the state file '%s/" STATE "' is damaged: %s; it was rewritten, with %s as the latest of "
+        "%d checkpoint%s",
+        dir->path, damage, found.names[found.count - 1], kept, plural(kept)));
     return write_state(dir);
 }
 

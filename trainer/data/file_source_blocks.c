@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/plural.h"
 #include "trainer/data/file_source_internal.h"
 
 #define PLAIN_BLOCK_ROWS 1024                /* of a block in the files' order */
@@ -267,7 +268,7 @@ struct status file_source_no_rows(const struct file_source *source)
     char files[32] = "", whose[64] = "", why[sizeof source->first_bad + 64] = "";
 
     if (more > 0)
-        snprintf(files, sizeof files, " and %d more %s", more, more == 1 ? "file" : "files");
+        snprintf(files, sizeof files, " and %d more file%s", more, plural(more));
     if (source->index > 0 && source->how.workers > 1)
         snprintf(whose, sizeof whose, " for worker %u of %u", source->how.worker,
                  source->how.workers);

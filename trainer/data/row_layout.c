@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "base/arena.h"
+#include "base/plural.h"
 #include "trainer/data/row_value.h"
 #include "trainer/records/number_text.h"
 
@@ -176,10 +177,10 @@ static struct status fit_widths(struct row_tensor *tensor)
         buffer_printf(&names, "%s'%s'", i == 0 ? ": " : ", ", tensor->parts[i].from->name);
     struct status status =
         status_error(STATUS_INVALID_ARGUMENT,
-                     "the model's '%s' takes %" PRId64 " numbers per row, but the columns of "
+                     "the model's '%s' takes %" PRId64 " number%s per row, but the columns of "
                      "the data have %" PRId64 "%.*s",
-                     tensor->column.spec.name, tensor->width, sum, (int)names.size,
-                     names.size > 0 ? names.data : "");
+                     tensor->column.spec.name, tensor->width, plural(tensor->width), sum,
+                     (int)names.size, names.size > 0 ? names.data : "");
     buffer_finish(&names);
     return status;
 }

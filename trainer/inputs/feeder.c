@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/plural.h"
 #include "trainer/inputs/pad_rows.h"
 #include "trainer/inputs/sparse_parts.h"
 
@@ -70,9 +71,9 @@ static struct status check_column(const struct training_feed *feed,
     if (wanted_size != 0 && given_size != wanted_size && !of_row)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the model's %s '%s' is %s and takes %" PRId64
-                            " numbers per row, but the column of the data is %s",
+                            " number%s per row, but the column of the data is %s",
                             role_text(feed->role), wanted->name, tensor_spec_text(wanted),
-                            wanted_size, tensor_spec_text(given));
+                            wanted_size, plural(wanted_size), tensor_spec_text(given));
     return check_classes(feed, column);
 }
 

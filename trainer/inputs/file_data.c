@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "trainer/data/file_split.h"
 #include "trainer/inputs/file_data_internal.h"
 
@@ -61,8 +62,8 @@ static char *describe_origin(const struct text_list *files)
 {
     struct buffer text = { 0 };
 
-    buffer_printf(&text, "%d file%s: '%s'%s", files->count, files->count == 1 ? "" : "s",
-                  files->texts[0], files->count == 1 ? "" : ", …");
+    buffer_printf(&text, "%d file%s: '%s'%s", files->count, plural(files->count), files->texts[0],
+                  files->count == 1 ? "" : ", …");
     buffer_append_char(&text, '\0');
     return text.data;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/plural.h"
 #include "trainer/job/job_ranks.h"
 #include "trainer/protocol/addresses.h"
 
@@ -219,7 +220,7 @@ static struct status check_self(const struct job_map *map)
                             "this task is %s %u, which is not in the cluster", job, map->index);
     return status_error(STATUS_INVALID_ARGUMENT,
                         "this task is %s %u, but the cluster has %d %s task%s (0 to %d)", job,
-                        map->index, count, job, count == 1 ? "" : "s", count - 1);
+                        map->index, count, job, plural(count), count - 1);
 }
 
 struct status job_map_check(struct job_map *map, bool need_self, struct arena *arena)

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/command.h"
 #include "base/file.h"
+#include "base/plural.h"
 #include "savedmodel/format.h"
 #include "trainer/inputs/file_data.h"
 #include "trainer/inputs/pad_rows.h"
@@ -236,7 +237,8 @@ static void show_progress(struct predictor *predictor, bool ended)
         (!ended && now_ns - predictor->shown_ns < (int64_t)PROGRESS_MS * NS_PER_MS))
         return;
     predictor->shown_ns = now_ns;
-    fprintf(stderr, "\r%lld rows%s", (long long)predictor->rows, ended ? "\n" : "");
+    fprintf(stderr, "\r%lld row%s%s", (long long)predictor->rows, plural(predictor->rows),
+            ended ? "\n" : "");
 }
 
 static struct status run_all(struct predictor *predictor)
@@ -302,10 +304,10 @@ static struct status report_end(const struct predictor *predictor)
     if (predictor->scorer != NULL)
         print_score(predictor);
 
-    fprintf(stderr, "pstrain: %lld %s by signature '%s'", (long long)predictor->rows,
-            predictor->rows == 1 ? "row" : "rows", predictor->signature->name);
+    fprintf(stderr, "pstrain: %lld row%s by signature '%s'", (long long)predictor->rows,
+            plural(predictor->rows), predictor->signature->name);
     if (bad > 0)
-        fprintf(stderr, "; %lld bad record%s skipped%s", (long long)bad, bad == 1 ? "" : "s",
+        fprintf(stderr, "; %lld bad record%s skipped%s", (long long)bad, plural(bad),
                 predictor->id ? "" : " (--id_column tells which rows the lines are of)");
     fprintf(stderr, "\n");
     return file_flush_stdout();

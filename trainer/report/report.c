@@ -11,6 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/plural.h"
+
 #define BAR_WIDTH     30
 #define BAR_WIDTH_MIN 8
 #define LINES         10u
@@ -259,8 +261,8 @@ void report_training(struct report *report, const struct progress *progress)
         draw(report, progress, true);
     pthread_mutex_unlock(&printing);
     print_rate(speed, sizeof speed, samples_per_second(report, progress));
-    report_result(report, "Trained %llu steps in %.2f s: %s samples/s", (unsigned long long)steps,
-                  seconds_so_far(report, progress), speed);
+    report_result(report, "Trained %llu step%s in %.2f s: %s samples/s", (unsigned long long)steps,
+                  plural((int64_t)steps), seconds_so_far(report, progress), speed);
 }
 
 /* Can the terminal show more than ASCII? Queries the locale without changing the program's. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "trainer/checkpoint/checkpoint_keys.h"
 #include "trainer/optimizers/average.h"
 #include "trainer/session/output.h"
@@ -241,9 +242,10 @@ static void say_verdict(struct session *session, struct verdict verdict)
 
     if (verdict.stop)
         report_line(&session->report,
-                    "%s has not improved in %" PRId64 " evaluations: the best was %g, at step "
+                    "%s has not improved in %" PRId64 " evaluation%s: the best was %g, at step "
                     "%" PRIu64,
-                    stopping->name, stopping->wait, stopping->best, stopping->best_step);
+                    stopping->name, stopping->wait, plural(stopping->wait), stopping->best,
+                    stopping->best_step);
 }
 
 struct status session_evaluate(void *context, uint64_t step, const void *const *values,

@@ -1,5 +1,6 @@
 #include "trainer/session/output.h"
 
+#include "base/plural.h"
 #include "trainer/options/finetune.h"
 
 #define SPEAK_MS 60000 /* between two log lines of a worker about its step */
@@ -126,13 +127,14 @@ void output_announce(struct session *session)
     report_line(&session->report, "Training %s on %s", model, session->data->origin);
     if (options->finetune != NULL)
         report_line(&session->report, "%s", finetune_describe(options->finetune, session->arena));
-    report_line(
-        &session->report, "%llu steps of %u rows, %s %g%s%s, %d ps and %u worker%s%s, %s",
-        (unsigned long long)options->job.stop_step, options->batch_size, options->job.optimizer,
-        (double)options->job.learning_rate, schedule != NULL ? " " : "",
-        schedule != NULL ? schedule->name : "", session->placement.ps_count, options->job.workers,
-        options->job.workers == 1 ? "" : "s", session_is_local(session) ? " in this process" : "",
-        options->job.sync ? "synchronous" : "asynchronous");
+    report_line(&session->report, "%llu step%s of %u row%s, %s %g%s%s, %d ps and %u worker%s%s, %s",
+                (unsigned long long)options->job.stop_step, plural((int64_t)options->job.stop_step),
+                options->batch_size, plural(options->batch_size), options->job.optimizer,
+                (double)options->job.learning_rate, schedule != NULL ? " " : "",
+                schedule != NULL ? schedule->name : "", session->placement.ps_count,
+                options->job.workers, plural(options->job.workers),
+                session_is_local(session) ? " in this process" : "",
+                options->job.sync ? "synchronous" : "asynchronous");
     announce_losses(session);
     announce_rows(session);
 }

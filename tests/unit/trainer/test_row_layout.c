@@ -693,7 +693,7 @@ static void columns_that_do_not_fit_are_refused(void **state)
           2,
           2,
           "takes 2 numbers per row, but the columns of the data have 3: 'a', 'pair'" },
-        { { "a", "f" }, 2, 1, "takes 1 numbers per row" },
+        { { "a", "f" }, 2, 1, "takes 1 number per row, but" },
         { { "word", NULL }, 1, 1, "column 'word' holds text, and the model's 'x' takes numbers: " },
     };
 
