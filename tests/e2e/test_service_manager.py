@@ -74,8 +74,7 @@ class ServiceManager(TestCase):
         for name, reason in ((self.path("nobody"), "No such file or directory"), ("relative", "not a path from /"),
                              ("/" + "x" * 200, "not a path from /")):
             with Server(self.path("model"), env=dict(clean_environment(), NOTIFY_SOCKET=name)) as server:
-                self.assertIn("NOTIFY_SOCKET='%s': the service manager was not told READY=1" % name, server.output())
-                self.assertIn(reason, server.output())
+                self.assertIn(reason, server.wait_for_output("NOTIFY_SOCKET='%s': the service manager was not told READY=1" % name))
                 self.assertEqual(server.get("/healthz").status, 200)
 
 

@@ -45,7 +45,8 @@ static const struct flag rows[] = {
               "default those that were frozen when Keras exported the model; 'none': all change" },
     { "loss", FLAG_TEXT, &values.loss, "",
       .help = "Keras' name of the loss, such as mse, or a JSON object with class_name and config; "
-              "the default is the model's. --from_savedmodel needs one" },
+              "the default is the model's; with --from_savedmodel, cross-entropy for an output that "
+              "ends in softmax, otherwise the mean square error" },
     { "metrics", FLAG_TEXT, &values.metrics, "",
       .help = "Keras' names of metrics, such as accuracy,auc, or a JSON list; the default is the "
               "model's" },
