@@ -219,8 +219,10 @@ static void advance_handshake(struct http2 *http2)
         http2_fail(http2, status);
         return;
     }
-    if (wants == TRANSPORT_DONE) /* a server next reads the client's preface */
+    if (wants == TRANSPORT_DONE) { /* a server next reads the client's preface */
         http2_enter(http2, HTTP2_GREETING);
+        http2_read_rest_soon(http2); /* it may have come with the end of the handshake */
+    }
     uint32_t events = wants == TRANSPORT_WANTS_WRITE ? EPOLLOUT : EPOLLIN;
     if (events != http2->watched) {
         http2->watched = events;
@@ -239,7 +241,7 @@ static void on_ready(void *context, uint32_t events)
     if (http2->state == HTTP2_HANDSHAKE)
         advance_handshake(http2);
     if (http2->state != HTTP2_HANDSHAKE && !http2_is_over(http2) &&
-        ((events & ~(uint32_t)EPOLLOUT) != 0 || http2->transport->type->pending(http2->transport)))
+        (events & ~(uint32_t)EPOLLOUT) != 0)
         http2_read(http2);
     http2_defer(http2);
 }
@@ -338,8 +340,6 @@ struct status http2_create(const struct http2_options *options, struct transport
     http2->watched = EPOLLIN;
     TRY_OR(fail, loop_watch(options->loop, transport->fd, EPOLLIN, on_ready, http2, &http2->watch));
     advance_handshake(http2);
-    if (http2->state != HTTP2_HANDSHAKE && !http2_is_over(http2))
-        http2_read_rest_soon(http2); /* a former owner may have read the preface, too */
     http2_guard_start(http2);
     http2_defer(http2);
     *out = http2;
