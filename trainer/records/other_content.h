@@ -10,7 +10,8 @@
 struct other_content {
     struct bytes start;
     const char *name, *advice;
-    bool is_text; /* lines of it may be rows of texts */
+    bool is_text;                             /* lines of it may be rows of texts */
+    bool (*is_of_kind)(struct bytes content); /* what begins with `start`; NULL: all that does */
 };
 
 /* NULL: none of these. */
