@@ -10,8 +10,8 @@ static bool is_adjoint(const struct node *node)
            !status_is_ok(node_attr_bool(node, "adjoint_b", &b)) || a || b;
 }
 
-#define READS_MAX \
-    8 /* nodes between a variable and its use, which may form a cycle in a wrong file */
+/* Limit of the nodes between a variable and its use: in a wrong file they may form a cycle. */
+#define READS_MAX 8
 
 /* Finds the variable whose value this is. Its shape is an attribute: no shapes of the whole graph
  * have been inferred. NULL: it is no variable's. */
