@@ -62,10 +62,7 @@ static struct status no_such_column(const struct schema *schema, const char *nam
         strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
         known ? "'" : "", known ? schema->path : "the data have", known ? "' has" : "",
         (int)names.size, names.size > 0 ? names.data : "",
-        schema->has_header && doubtful
-            ? "; --column_names names the columns of files without a header, and --skip_lines "
-              "passes lines before one"
-            : "");
+        schema->has_header && doubtful ? "; " HEADER_ADVICE : "");
     buffer_finish(&names);
     return status;
 }

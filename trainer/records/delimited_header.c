@@ -146,10 +146,8 @@ static void note_fields(const struct delimited_reader *reader, struct map *out)
 static const char *header_hint(const struct delimited_reader *reader,
                                const struct record_options *options)
 {
-    return reader->dialect->names == NULL && options->column_names == NULL
-               ? " (--column_names names the columns of files without a header, and --skip_lines "
-                 "passes lines before one)"
-               : "";
+    return reader->dialect->names == NULL && options->column_names == NULL ? " (" HEADER_ADVICE ")"
+                                                                           : "";
 }
 
 /* Finds the field of column `target`. */

@@ -165,7 +165,7 @@ static enum record_end refuse_field(const struct delimited_reader *reader, int f
                                     struct status why, struct status *bad)
 {
     if (reader->may_have_header && reader->reader.place == 1)
-        why = status_error(why.code, "%s; --skip_lines=1 passes a header", why.message);
+        why = status_error(why.code, "%s; " SKIP_HEADER_ADVICE, why.message);
     *bad = field < reader->fields_count ? status_in(why, "column '%s'", reader->names[field]) : why;
     return RECORD_BAD;
 }

@@ -27,6 +27,12 @@ struct column_separator {
  * have no such column. */
 #define RECORD_COLUMN "<record>"
 
+/* What errors advise: if columns are not found, and if the first row is no row. */
+#define HEADER_ADVICE                                                               \
+    "--column_names names the columns of files without a header, and --skip_lines " \
+    "passes lines before one"
+#define SKIP_HEADER_ADVICE "--skip_lines=1 passes a header"
+
 struct record_options {
     const char *const *column_names; /* for a file without a header; NULL: the first line has
                                       * them */

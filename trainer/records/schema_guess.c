@@ -326,7 +326,7 @@ static void suspect_header(const struct column *column, struct arena *arena,
     if (out->no_number != NULL && column->count > 1 &&
         !status_is_ok(number_text_float(column_text(column, 0), &number)) &&
         status_is_ok(number_text_float(column_text(column, 1), &number)))
-        out->no_number = arena_printf(arena, "%s; --skip_lines=1 passes a header", out->no_number);
+        out->no_number = arena_printf(arena, "%s; " SKIP_HEADER_ADVICE, out->no_number);
 }
 
 static void guess_columns(const struct record_format *format, const struct record_fields *fields,
