@@ -1,20 +1,8 @@
 #include "exporter/export.h"
 
-#include <stdlib.h>
-
 #include "base/file.h"
 
 #define VERSION_MAX (INT64_MAX - 1)
-
-/* The version that a name stands for; -1: none. */
-static int64_t version_of(const char *name)
-{
-    char *end;
-    unsigned long long number = strtoull(name, &end, 10);
-
-    return *name >= '0' && *name <= '9' && *end == '\0' && number <= VERSION_MAX ? (int64_t)number
-                                                                                 : -1;
-}
 
 int64_t export_next_version(const char *base)
 {
@@ -24,8 +12,10 @@ int64_t export_next_version(const char *base)
 
     if (status_is_ok(file_list(base, arena, &list)))
         for (size_t i = 0; i < list.count; i++) {
-            int64_t version = version_of(list.names[i]);
-            last = version > last ? version : last;
+            int64_t version;
+            if (savedmodel_parse_version(list.names[i], &version) && version <= VERSION_MAX &&
+                version > last)
+                last = version;
         }
     arena_destroy(arena);
     return last + 1;

@@ -50,18 +50,30 @@ const struct model_file *savedmodel_find_file(const char *directory)
     return found;
 }
 
+bool savedmodel_parse_version(const char *name, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long number = strtoll(name, &end, 10);
+    if (errno != 0 || end == name || end[strspn(end, " \t\n\v\f\r")] != '\0')
+        return false;
+    *out = number;
+    return true;
+}
+
 /* The newest version in a directory; NULL: none. */
 static const char *find_newest(const char *directory, struct arena *arena)
 {
     struct file_list entries = { 0 };
     const char *newest = NULL;
-    long long last = -1;
+    int64_t last = INT64_MIN;
 
     status_ignore(file_list(directory, arena, &entries)); /* then there are none */
     for (size_t i = 0; i < entries.count; i++) {
         const char *version = file_join(arena, directory, entries.names[i]);
-        long long number = strtoll(entries.names[i], NULL, 10);
-        if (number < last || savedmodel_find_file(version) == NULL)
+        int64_t number;
+        if (!savedmodel_parse_version(entries.names[i], &number) || number < last ||
+            savedmodel_find_file(version) == NULL)
             continue;
         newest = version;
         last = number;

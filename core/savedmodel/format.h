@@ -9,6 +9,7 @@
 #define SAVEDMODEL_FORMAT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/bytes.h"
 #include "base/status.h"
@@ -38,6 +39,10 @@ struct model_file {
 /* NULL: the directory holds no model. A directory with saved_model.pb and export.meta is a
  * SavedModel. */
 const struct model_file *savedmodel_find_file(const char *directory);
+
+/* Parses the name of a version's directory: a decimal of 64 bits as a whole. It may have a sign and
+ * white space around it, as in TensorFlow Serving (absl::SimpleAtoi). false: any other name. */
+bool savedmodel_parse_version(const char *name, int64_t *out);
 
 /* If `directory` holds versions of a model instead of a model, names the newest one in the failure,
  * which is NOT_FOUND. */

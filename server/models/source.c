@@ -1,6 +1,5 @@
 #include "server/models/source.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -9,19 +8,6 @@
 #include "savedmodel/format.h"
 
 #define FINGERPRINT_DEPTH 3 /* assets may be in subdirectories */
-
-/* Parses a name that is a decimal of 64 bits as a whole. It may have a sign and white space around
- * it, as in TensorFlow Serving (absl::SimpleAtoi). */
-static bool parse_version(const char *name, int64_t *out)
-{
-    char *end;
-    errno = 0;
-    long long number = strtoll(name, &end, 10);
-    if (errno != 0 || end == name)
-        return false;
-    *out = number;
-    return end[strspn(end, " \t\n\v\f\r")] == '\0';
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -56,7 +42,7 @@ static struct source_versions versions_of(const char *base_path, const struct fi
     struct source_versions found = { .items = zalloc(entries->count * sizeof *found.items) };
     for (size_t i = 0; i < entries->count; i++) {
         int64_t number;
-        if (parse_version(entries->names[i], &number))
+        if (savedmodel_parse_version(entries->names[i], &number))
             found.items[found.count++] =
                 (struct source_version){ number,
                                          xstrdup(file_join(arena, base_path, entries->names[i])) };

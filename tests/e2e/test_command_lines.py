@@ -100,7 +100,8 @@ class CommandLines(TestCase):
 
     def test_a_directory_of_versions_and_a_version_are_told_apart(self):
         train(self.path("model", "7"), "--training_iteration=1")
-        shutil.copytree(self.path("model", "7"), self.path("model", "10"))
+        for name in ("10", "11.old", "backup", "99999999999999999999"):
+            shutil.copytree(self.path("model", "7"), self.path("model", name))
         for command, code in ((["savedmodel", "show", self.path("model")], 1),
                               (["pstrain", "predict", self.path("model"), "--predict_files=x.csv"], 2),
                               (["pstrain", "--from_savedmodel", self.path("model"), "--noexport"], 2)):
