@@ -10,6 +10,23 @@ function(slipway_library name)
   endif()
 endfunction()
 
+# install_program(TARGET PURPOSE): a program with its manual page and its completion for bash. PURPOSE: of the page's first line.
+function(install_program target purpose)
+  install(TARGETS ${target} RUNTIME)
+  get_target_property(name ${target} OUTPUT_NAME)
+  if(NOT name)
+    set(name ${target})
+  endif()
+  install(FILES ${PROJECT_SOURCE_DIR}/cmake/completion.bash RENAME ${name} DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  if(CMAKE_CROSSCOMPILING OR SLIPWAY_SANITIZE) # the page is what the program says
+    return()
+  endif()
+  set(page ${CMAKE_CURRENT_BINARY_DIR}/${name}.1.gz)
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND sh ${PROJECT_SOURCE_DIR}/cmake/manual.sh $<TARGET_FILE:${target}> ${PROJECT_VERSION} ${purpose} ${page})
+  install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endfunction()
+
 # add_unit_test(MODULE FILE [THREADS] [LABELS ...] [LINK ...]): tests/unit/MODULE/FILE.c against the library MODULE. THREADS: it starts
 # threads, so that ThreadSanitizer may find something. The build for ThreadSanitizer leaves the others out, unless a target is named.
 function(add_unit_test module file)

@@ -79,7 +79,8 @@ const struct flag *flags_find(const struct flag_set *set, const char *name);
 /* The rows of a group, from its heading to the next one. Empty: no such group. */
 struct flag_set flags_group(const struct flag_set *set, const char *group);
 
-/* Prints usage, then for each row its group, name, default and help. */
+/* Prints usage, then for each row its group, name, default and help. cmake/manual.sh and
+ * cmake/completion.bash read what it prints. */
 void flags_print_help(const struct flag_set *set, FILE *out);
 
 #endif
