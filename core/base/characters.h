@@ -1,5 +1,5 @@
 /*
- * characters: ASCII digits and percent-encoded text, whatever the locale.
+ * characters: ASCII digits, sets of characters and percent-encoded text, whatever the locale.
  */
 #ifndef BASE_CHARACTERS_H
 #define BASE_CHARACTERS_H
@@ -19,6 +19,12 @@ static inline int hex_digit(char c)
     if (c >= 'a' && c <= 'f')
         return c - 'a' + 10;
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Is c one of the characters of `set`? Unlike with strchr, a NUL byte never is. */
+static inline bool is_one_of(char c, const char *set)
+{
+    return c != '\0' && strchr(set, c) != NULL;
 }
 
 /* Replaces each %XX by its byte; a '%' without two hexadecimal digits is kept. Writes at most

@@ -1,5 +1,6 @@
 #include "server/oip/infer_json.h"
 
+#include "base/characters.h"
 #include "base/text_print.h"
 #include "server/json/check.h"
 #include "server/json/string.h"
@@ -406,7 +407,7 @@ static struct status read_request(struct infer_json_reader *reader, struct infer
 {
     reader->at = json_space(reader->at);
     TRY(read_object(reader, "the body", request_members, out));
-    while (reader->at < reader->end && strchr(" \n\r\t", *reader->at) != NULL)
+    while (reader->at < reader->end && is_one_of(*reader->at, " \n\r\t"))
         reader->at++;
     if (reader->at != reader->end)
         return status_error(STATUS_INVALID_ARGUMENT,

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/characters.h"
 #include "base/file.h"
 
 #define TOKEN_BYTES_MAX ((size_t)4096)
@@ -59,7 +60,7 @@ static struct status read_token(const char *path, struct arena *arena, const cha
     while (size < file.size && file.data[size] > ' ' && file.data[size] <= '~')
         size++;
     size_t rest = size;
-    while (rest < file.size && strchr("\r\n", file.data[rest]) != NULL && file.data[rest] != '\0')
+    while (rest < file.size && is_one_of(file.data[rest], "\r\n"))
         rest++;
     bool fits = size >= TOKEN_SIZE_MIN && rest == file.size;
     *out = arena_memdup(arena, file.size > 0 ? file.data : "", size);

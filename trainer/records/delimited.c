@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/characters.h"
 #include "base/container.h"
 #include "trainer/records/delimited_internal.h"
 
@@ -241,7 +242,7 @@ static int count_delimiters(struct bytes start, char delimiter)
     int count = 0;
 
     for (size_t i = 0; i < start.size && start.data[i] != '\n'; i++) {
-        if ((unsigned char)start.data[i] < ' ' && strchr("\t\r", start.data[i]) == NULL)
+        if ((unsigned char)start.data[i] < ' ' && !is_one_of(start.data[i], "\t\r"))
             return 0;
         count += start.data[i] == delimiter;
     }

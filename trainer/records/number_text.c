@@ -38,7 +38,7 @@ static bool has_decimal_form(struct bytes text)
         char lower = (char)(c | 0x20);
         if (is_digit(c) || c == '.' || c == '+' || c == '-' || lower == 'e')
             continue;
-        if (strchr("naity", lower) == NULL && lower != 'f')
+        if (!is_one_of(lower, "naityf"))
             return false;
         word = true;
     }

@@ -1,5 +1,7 @@
 #include "trainer/records/other_content.h"
 
+#include "base/characters.h"
+
 #define UNPACK  "unpack it, or compress it with gzip"
 #define CONVERT "convert it to CSV or TFRecord"
 
@@ -13,9 +15,9 @@ static bool is_object(struct bytes content)
 {
     size_t at = 1;
 
-    while (at < content.size && strchr(" \t\r\n", content.data[at]) != NULL)
+    while (at < content.size && is_one_of(content.data[at], " \t\r\n"))
         at++;
-    return at < content.size && strchr("\"'}", content.data[at]) != NULL;
+    return at < content.size && is_one_of(content.data[at], "\"'}");
 }
 
 /* No more bytes than the smallest window of a test has. */
@@ -29,6 +31,8 @@ static const struct other_content kinds[] = {
     { { "\x89HDF\r\n", 6 }, "an HDF5 file", "convert it to npz, CSV or TFRecord", false, NULL },
     { { "\x93NUMPY", 6 }, "an array of NumPy", "write it with numpy.savez, as .npz", false, NULL },
     { { "SQLite format 3", 15 }, "an SQLite database", CONVERT, false, NULL },
+    { { "\xff\xfe", 2 }, "in UTF-16", "convert it to UTF-8, as with iconv", false, NULL },
+    { { "\xfe\xff", 2 }, "in UTF-16", "convert it to UTF-8, as with iconv", false, NULL },
     { { "{", 1 }, "JSON", CONVERT, true, is_object },
     { { "[{", 2 }, "JSON", CONVERT, true, NULL },
     { { "<?xml", 5 }, "XML", CONVERT, true, NULL },

@@ -46,19 +46,7 @@ static struct status check_content(const struct text_input *input)
 
     if (other == NULL || other->is_text)
         return status_ok();
-    return status_error(STATUS_INVALID_ARGUMENT, "the file is %s, and no text: %s", other->name,
-                        other->advice);
-}
-
-/* Passes a byte order mark of UTF-8. */
-static struct status skip_mark(struct text_input *input)
-{
-    if (input->size >= 2 &&
-        (memcmp(input->data, "\xff\xfe", 2) == 0 || memcmp(input->data, "\xfe\xff", 2) == 0))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "the text is UTF-16; convert it to UTF-8, as with iconv");
-    input->at = utf8_mark_size((struct bytes){ input->data, input->size });
-    return status_ok();
+    return status_error(STATUS_INVALID_ARGUMENT, "the file is %s: %s", other->name, other->advice);
 }
 
 struct status text_input_open(const char *path, size_t window_bytes, struct text_input *out)
@@ -73,7 +61,7 @@ struct status text_input_open(const char *path, size_t window_bytes, struct text
     TRY_OR(fail, open_compressed(path, &input));
     TRY_OR(fail, text_input_more(&input, &grown));
     TRY_OR(fail, check_content(&input));
-    TRY_OR(fail, skip_mark(&input));
+    input.at = utf8_mark_size((struct bytes){ input.data, input.size });
     *out = input;
     return status_ok();
 

@@ -35,7 +35,7 @@ struct text_input {
 
 /* Opens the file and fills the first window. Skips a byte order mark.
  * window_bytes: initial size of the window, 16 or more; 0: TEXT_WINDOW_BYTES.
- * INVALID_ARGUMENT: the text is UTF-16, by its byte order mark. */
+ * INVALID_ARGUMENT: the first bytes are those of a file that is no text (other_content.h). */
 struct status text_input_open(const char *path, size_t window_bytes, struct text_input *out);
 void text_input_close(struct text_input *input); /* accepts a zeroed one */
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/characters.h"
 #include "base/container.h"
 #include "trainer/records/folder_label.h"
 #include "trainer/records/text_input.h"
@@ -147,7 +148,7 @@ static struct status lines_list(const char *path, const struct record_options *o
 static bool lines_recognise(struct bytes start)
 {
     for (size_t i = 0; i < start.size; i++)
-        if ((unsigned char)start.data[i] < ' ' && strchr("\t\r\n", start.data[i]) == NULL)
+        if ((unsigned char)start.data[i] < ' ' && !is_one_of(start.data[i], "\t\r\n"))
             return false;
     return start.size > 0;
 }

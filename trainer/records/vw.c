@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/characters.h"
 #include "base/container.h"
 #include "base/fingerprint.h"
 #include "trainer/records/number_text.h"
@@ -115,7 +116,7 @@ static struct bytes word_value(struct bytes name)
 
     if (*end == ':')
         value = word_at(end + 1, '\n');
-    bool is_word = value.size > 0 && strchr("+-.0123456789", *value.data) == NULL &&
+    bool is_word = value.size > 0 && !is_one_of(*value.data, "+-.0123456789") &&
                    memchr(value.data, ':', value.size) == NULL &&
                    !status_is_ok(number_text_float(value, &number));
     return is_word ? value : (struct bytes){ end, 0 };

@@ -25,6 +25,13 @@ static void every_byte_is_a_digit_or_not(void **state)
     }
 }
 
+static void every_byte_is_in_a_set_or_not(void **state)
+{
+    (void)state;
+    for (int c = 0; c < 256; c++)
+        assert_int_equal(is_one_of((char)c, "\t,\xff"), c == '\t' || c == ',' || c == 0xff);
+}
+
 static void only_whole_escapes_are_decoded(void **state)
 {
     static const struct {
@@ -48,6 +55,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_byte_is_a_digit_or_not),
+        cmocka_unit_test(every_byte_is_in_a_set_or_not),
         cmocka_unit_test(only_whole_escapes_are_decoded),
     };
     return cmocka_run_group_tests_name("characters", tests, NULL, NULL);

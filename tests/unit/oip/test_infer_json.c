@@ -147,6 +147,16 @@ static struct status read_binary(const char *json, struct bytes data, struct inf
 
 #define BYTES(literal) ((struct bytes){ literal, sizeof literal - 1 })
 
+static void a_nul_byte_after_the_object_is_no_space(void **state)
+{
+    (void)state;
+    struct infer_request request;
+    struct status status = read_body(BYTES("{} \0"), INFER_JSON_ALL, &request);
+
+    assert_int_equal(status.code, STATUS_INVALID_ARGUMENT);
+    assert_non_null(strstr(status.message, "the JSON object ends before the size"));
+}
+
 static void reads_binary_data_in_the_order_of_the_inputs(void **state)
 {
     (void)state;
@@ -441,6 +451,7 @@ static void an_output_that_says_nothing_has_the_request_s_form(void **state)
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_nul_byte_after_the_object_is_no_space),
         cmocka_unit_test(reads_binary_data_in_the_order_of_the_inputs),
         cmocka_unit_test(refuses_a_header_larger_than_the_body),
         cmocka_unit_test(refuses_json_beyond_the_header),

@@ -2,6 +2,7 @@
 #include "support/test_group.h"
 
 #include "base/arena.h"
+#include "trainer/records/other_content.h"
 
 static const struct name_row {
     const char *name, *text, *want; /* NULL: nothing tells */
@@ -105,6 +106,10 @@ static const struct name_row refusals[] = {
     { "a.json", "[{\"x\": 1, \"y\": 2}]\n", "is JSON: " },
     { "a.parquet", "PAR1\x15\4", "is a Parquet file: convert it to CSV or TFRecord" },
     { "a.feather", "ARROW1", "begins with 'ARROW1': neither" },
+    { "rows",
+      "\xff\xfe"
+      "x",
+      "is in UTF-16: convert it to UTF-8, as with iconv" },
     { "a.npy", "\x93NUMPY\1", "is an array of NumPy: write it with numpy.savez, as .npz" },
     { "a.bin", "\1\x1b[2J,", "begins with '\\u0001\\u001B[2J,': neither this nor its name" },
     { "housing.data", " 0.02731   0.00   7.070  0  0.4690  6.4210  78.90\n",
@@ -117,6 +122,18 @@ static void what_an_unknown_file_looks_like_is_told(void **state)
     const struct name_row *row = *state;
 
     assert_non_null(strstr(detect(row, 0, NULL).message, row->want));
+}
+
+static void a_nul_byte_is_no_text(void **state)
+{
+    (void)state;
+    static const struct bytes texts[] = { { "a\0b\n", 4 }, { "a,\0\n", 4 }, { "{\0}\n", 4 } };
+
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        assert_false(record_format_find("text")->recognises(texts[i]));
+        assert_false(record_format_find("csv")->recognises(texts[i]));
+        assert_null(other_content_find(texts[i]));
+    }
 }
 
 static void a_format_is_found_by_its_name(void **state)
@@ -221,6 +238,7 @@ static void a_weight_is_listed_only_for_a_weight_column(void **state)
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
+        cmocka_unit_test(a_nul_byte_is_no_text),
         cmocka_unit_test(a_format_is_found_by_its_name),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(the_columns_of_a_file_are_listed),
