@@ -18,21 +18,27 @@ static const char *below_class_directory(const char *path, const struct record_o
     return longest > 0 ? path + longest + strspn(path + longest, "/") : NULL;
 }
 
-bool folder_is_of_classes(const char *path, const struct record_options *options)
+/* The folder of a class directory that contains the file; empty: none does. */
+static struct bytes find_class_folder(const char *path, const struct record_options *options)
 {
     const char *below = below_class_directory(path, options);
+    const char *end = below != NULL ? strchr(below, '/') : NULL;
 
-    return below != NULL && strchr(below, '/') != NULL;
+    return end != NULL ? (struct bytes){ below, (size_t)(end - below) } : (struct bytes){ "", 0 };
+}
+
+bool folder_is_of_classes(const char *path, const struct record_options *options)
+{
+    return find_class_folder(path, options).size > 0;
 }
 
 struct bytes folder_label(const char *path, const struct record_options *options)
 {
+    const struct bytes class = find_class_folder(path, options);
     const char *end = strrchr(path, '/'), *begin = end;
 
-    if (folder_is_of_classes(path, options)) {
-        const char *below = below_class_directory(path, options);
-        return (struct bytes){ below, strcspn(below, "/") };
-    }
+    if (class.size > 0)
+        return class;
     if (end == NULL || end == path)
         return bytes_of(".");
     while (begin > path && begin[-1] != '/')
