@@ -132,7 +132,8 @@ static void forget(struct watcher *watcher)
 static void on_cancelled(void *context, struct call *call)
 {
     forget(context);
-    call_fail(call, status_error(STATUS_CANCELLED, "the client has left"));
+    call_fail(call,
+              status_error(STATUS_CANCELLED, "the client cancelled the call or disconnected"));
 }
 
 static void tell(struct watcher *watcher)

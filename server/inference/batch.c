@@ -85,7 +85,7 @@ static struct status check_wanted(const struct run_calls *run_calls)
          call = call->next)
         if (!batch_split_is_cancelled(call))
             return status_ok();
-    return status_error(STATUS_CANCELLED, "the client has left");
+    return status_error(STATUS_CANCELLED, "the client cancelled the request or disconnected");
 }
 
 struct status batch_prepare(struct inference_call *call, const struct batch_limits *limits)

@@ -118,7 +118,7 @@ static void give_request(struct request *request)
     assert(rest->requests_incomplete >= 0 && rest->requests_incomplete <= rest->requests);
     if (list_holds(&served_of(request)->link))
         served_request_end(served_of(request),
-                           status_error(STATUS_CANCELLED, "the client has left"));
+                           status_error(STATUS_CANCELLED, "the client disconnected"));
     free_target(request);
     free_inputs(request);
     status_ignore(served_request_settle_reply(served_of(request), false));

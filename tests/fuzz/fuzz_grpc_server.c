@@ -47,7 +47,8 @@ static void chat_back(void *context, struct call *call, struct message *message)
 static void on_cancelled(void *context, struct call *call)
 {
     (void)context;
-    call_fail(call, status_error(STATUS_CANCELLED, "the client has left"));
+    call_fail(call,
+              status_error(STATUS_CANCELLED, "the client cancelled the call or disconnected"));
 }
 
 static void chat(void *instance, struct call *call, struct message *request)

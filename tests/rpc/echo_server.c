@@ -75,7 +75,7 @@ struct repeating {
     struct message request;
     int64_t left;
     bool turning, again; /* in repeat_more; run its loop once more */
-    bool gone;           /* the client has left */
+    bool gone;           /* the client disconnected */
 };
 
 static bool send_one(struct repeating *repeating, struct call *call)
@@ -158,7 +158,8 @@ static void hold_cancelled(void *context, struct call *call)
     (void)context;
     counts.held--;
     counts.left++;
-    call_fail(call, status_error(STATUS_CANCELLED, "the client has left"));
+    call_fail(call,
+              status_error(STATUS_CANCELLED, "the client cancelled the call or disconnected"));
 }
 
 static void hold(void *instance, struct call *call, struct message *request)

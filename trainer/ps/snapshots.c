@@ -229,7 +229,7 @@ static void forget_cut(void *context, struct call *call)
     ps_unlock(ps);
     if (cut == NULL)
         return;
-    waiting_fail_all(cut, status_error(STATUS_CANCELLED, "the caller has left"));
+    waiting_fail_all(cut, status_error(STATUS_CANCELLED, "the caller cancelled the call"));
     pushes_apply_ready(ps);
 }
 

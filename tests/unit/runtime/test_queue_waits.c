@@ -136,7 +136,7 @@ static struct status check_other(const void *context)
 {
     struct other *other = (struct other *)context;
     atomic_fetch_add(&other->checks, 1);
-    return atomic_load(&other->is_left) ? status_error(STATUS_CANCELLED, "the client has left")
+    return atomic_load(&other->is_left) ? status_error(STATUS_CANCELLED, "the client disconnected")
                                         : status_ok();
 }
 
@@ -308,7 +308,8 @@ static void a_client_that_leaves_ends_its_wait(void **state)
     atomic_store(&taker.is_left, true);
     join(&taker);
     assert_int_equal(taker.code, STATUS_CANCELLED);
-    assert_string_equal(taker.message, "FIFOQueue 'q' has too few elements: the client has left");
+    assert_string_equal(taker.message,
+                        "FIFOQueue 'q' has too few elements: the client disconnected");
     assert_takes(take_many, 2, 2, VALUES(1, 2)); /* what it had taken is there again, in order */
 }
 
@@ -359,7 +360,7 @@ static void runs_hold_a_mutex_in_turn(void **state)
     atomic_store(&second.is_left, true);
     join(&second);
     assert_int_equal(second.code, STATUS_CANCELLED);
-    assert_non_null(strstr(second.message, "another run holds the mutex: the client has left"));
+    assert_non_null(strstr(second.message, "another run holds the mutex: the client disconnected"));
     assert_ok(put_in(run, 2, VALUES(1, 2)));
     join(&first);
     join(&third);
