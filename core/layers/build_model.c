@@ -1,6 +1,7 @@
 #include "layers/build_model.h"
 
 #include "graph/gradient.h"
+#include "layers/build_state.h"
 #include "layers/classes/preprocessing.h"
 #include "layers/classes/spectral.h"
 #include "layers/layer_variable.h"
@@ -14,13 +15,15 @@ struct layer_context layer_context_init(const struct layers_model *model, enum l
     out->lists = ARENA_ARRAY(arena, struct input_lists, model->inputs_count);
     out->heads = ARENA_ARRAY(arena, struct layers_head, model->outputs_count);
     out->adapting = ARENA_ARRAY(arena, struct layers_adapting, model->calls_total);
+    struct build_state *build = ARENA_NEW(arena, struct build_state);
+    build->out = out;
+    build->lists = ARENA_ARRAY(arena, const struct layer_lists *, model->inputs_count);
     return (struct layer_context){
         .builder = builder_init(out->graph),
         .arena = arena,
         .mode = mode,
         .keras2 = model->keras2,
-        .out = out,
-        .lists = ARENA_ARRAY(arena, const struct layer_lists *, model->inputs_count),
+        .build = build,
     };
 }
 
@@ -51,18 +54,22 @@ static void penalise_output(struct layer_context *context, const struct layer *l
 /* The entry of a tensor whose mask a call has taken. NULL: none has. */
 static struct endpoint *find_unmasked(const struct layer_context *context, struct endpoint value)
 {
-    for (int i = 0; i < context->unmasked_count; i++)
-        if (context->unmasked[i].node == value.node && context->unmasked[i].index == value.index)
-            return &context->unmasked[i];
+    struct build_state *build = context->build;
+
+    for (int i = 0; i < build->unmasked_count; i++)
+        if (build->unmasked[i].node == value.node && build->unmasked[i].index == value.index)
+            return &build->unmasked[i];
     return NULL;
 }
 
 static void add_unmasked(struct layer_context *context, struct endpoint value)
 {
+    struct build_state *build = context->build;
+
     if (find_unmasked(context, value) != NULL)
         return;
-    context->unmasked = ARENA_ROOM(context->arena, context->unmasked, context->unmasked_count);
-    context->unmasked[context->unmasked_count++] = value;
+    build->unmasked = ARENA_ROOM(context->arena, build->unmasked, build->unmasked_count);
+    build->unmasked[build->unmasked_count++] = value;
 }
 
 void give_mask_back(struct layer_context *context, struct endpoint value)
@@ -122,7 +129,7 @@ static void convert_inputs(struct layer_context *context, const struct layer *la
 
 void layers_add_table(struct layer_context *context, struct node *fill)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
 
     if (fill == NULL)
         return;
@@ -132,7 +139,7 @@ void layers_add_table(struct layer_context *context, struct node *fill)
 
 struct node *layers_build_init(struct layer_context *context)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
 
     if (out->tables_count == 0)
         return NULL;
@@ -277,8 +284,8 @@ static void place_outputs(struct layer_context *context, const struct layers_mod
 {
     for (int i = 0; i < model->outputs_count; i++) {
         struct layer_value value = output_of(context, model, &model->outputs[i], ios);
-        context->out->heads[i].output = value.value;
-        context->out->heads[i].mask = value.mask;
+        context->build->out->heads[i].output = value.value;
+        context->build->out->heads[i].mask = value.mask;
     }
 }
 
@@ -290,7 +297,7 @@ struct created {
 /* Moves the variables of the list from `begin` on to other places: to[i] is the new one of i. */
 static void move_variables(struct layer_context *context, int begin, const int *to)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
     int count = out->variables_count;
     struct layers_variable *moved = ARENA_ARRAY(context->arena, struct layers_variable, count);
 
@@ -307,7 +314,8 @@ static void order_variables(struct layer_context *context, const struct layers_m
                             const struct created *created, int begin)
 {
     struct created *of_layer = ARENA_ARRAY(context->arena, struct created, model->layers_count);
-    int *to = ARENA_ARRAY(context->arena, int, context->out->variables_count + 1), next = begin;
+    int count = context->build->out->variables_count, next = begin;
+    int *to = ARENA_ARRAY(context->arena, int, count + 1);
 
     for (int i = 0; i < model->calls_count; i++)
         if (created[i].end > created[i].begin)
@@ -326,16 +334,16 @@ void build_calls(struct layer_context *context, const struct layers_model *model
 {
     struct builder *b = &context->builder;
     struct created *created = ARENA_ARRAY(context->arena, struct created, model->calls_count);
-    int begin = context->out->variables_count;
+    int begin = context->build->out->variables_count;
 
     for (int i = 0; i < model->calls_count && status_is_ok(b->status); i++) {
         int at = model->turns != NULL ? model->turns[i] : i;
         const struct layer_call *call = &model->calls[at];
         if (call->inputs_count == 0)
             continue;
-        created[at].begin = context->out->variables_count;
+        created[at].begin = context->build->out->variables_count;
         build_call(context, call, ios, &ios[at]);
-        created[at].end = context->out->variables_count;
+        created[at].end = context->build->out->variables_count;
         if (!status_is_ok(b->status))
             b->status = status_keep(context->arena,
                                     status_in(b->status, "layer %d of '%s'",
@@ -356,9 +364,9 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
     struct layer_io *ios = ARENA_ARRAY(context->arena, struct layer_io, model->calls_count);
 
     for (int i = 0; i < model->inputs_count; i++)
-        place_input(
-            ios, &model->inputs[i],
-            (struct layer_value){ .value = context->out->inputs[i], .lists = context->lists[i] });
+        place_input(ios, &model->inputs[i],
+                    (struct layer_value){ .value = context->build->out->inputs[i],
+                                          .lists = context->build->lists[i] });
     build_calls(context, model, ios);
     spectral_penalise(context);
     layers_join_averages(context);
@@ -370,7 +378,7 @@ void build_layers(struct layer_context *context, const struct layers_model *mode
 static struct endpoint scale_loss(struct layer_context *context,
                                   const struct layers_options *options)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
     struct builder *b = &context->builder;
 
     if (options->feeds_loss_scale)
@@ -403,7 +411,7 @@ static struct endpoint sum_gradients(struct builder *b, int count, const struct 
 /* Adds the gradient of the loss for each trainable variable. */
 static void build_gradients(struct layer_context *context, const struct layers_options *options)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
     struct builder *b = &context->builder;
     const struct endpoint *listed;
     int total = 0, count = 0;
@@ -433,7 +441,7 @@ static void build_gradients(struct layer_context *context, const struct layers_o
 
 static void build_metrics(struct layer_context *context, const struct layers_model *model)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
     struct endpoint all = { 0 };
 
     ranking_build(context, model);
@@ -460,7 +468,7 @@ static struct status check_trained(const struct layers_model *model)
 static void build_body(struct layer_context *context, const struct layers_model *model,
                        int64_t batch)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
 
     graph_finish(out->graph);
     out->graph = NULL;
@@ -478,7 +486,7 @@ struct status layers_build(const struct layers_model *model, const struct layers
     struct layer_context context = layer_context_init(model, options->mode, arena, out);
     struct builder *b = &context.builder;
 
-    context.weighted = options->weighted;
+    context.build->weighted = options->weighted;
     if (model->body != NULL) {
         build_body(&context, model, options->batch);
     } else {

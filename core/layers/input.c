@@ -1,6 +1,7 @@
 /* input: the inputs of a model, dense, sparse and ragged: what an InputLayer declares, and the
  * placeholders in training. */
 #include "layers/build_model.h"
+#include "layers/build_state.h"
 #include "layers/lists.h"
 
 /* ---- what the description says ---- */
@@ -149,7 +150,7 @@ static struct endpoint vector(struct layer_context *context, const char *name, c
 static void build_lists(struct layer_context *context, const struct layers_port *port,
                         const char *name, int64_t batch, int index)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
     struct layer_lists *lists = ARENA_NEW(context->arena, struct layer_lists);
     bool sparse = port->layout == TENSOR_SPARSE;
 
@@ -160,7 +161,7 @@ static void build_lists(struct layer_context *context, const struct layers_port 
         vector(context, name, "row_splits", DT_INT64, batch > 0 ? batch + 1 : -1);
     *lists = lists_of_splits(&context->builder, out->inputs[index], out->lists[index].ids,
                              out->lists[index].row_splits, batch, port->shape.dims[1]);
-    context->lists[index] = lists;
+    context->build->lists[index] = lists;
 }
 
 void build_inputs(struct layer_context *context, const struct layers_model *model, int64_t batch)
@@ -173,7 +174,7 @@ void build_inputs(struct layer_context *context, const struct layers_model *mode
         if (port->layout != TENSOR_DENSE)
             build_lists(context, port, name, batch, i);
         else
-            context->out->inputs[i] =
+            context->build->out->inputs[i] =
                 build_placeholder(&context->builder, name, port->dtype, shape);
     }
 }

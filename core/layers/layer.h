@@ -68,33 +68,13 @@ struct layer_io {
     int outputs_count;
 };
 
-/* The graph of a model while its layers are added. A class's function reads `mode` and adds nodes
- * by `builder`; most other fields are for the functions that this header declares. */
+/* The graph of a model while its layers are added. */
 struct layer_context {
-    struct builder builder;
+    struct builder builder; /* adds nodes */
     struct arena *arena;
     enum layers_mode mode;
-    bool weighted; /* each example has a weight */
-    bool keras2;   /* use the formulas of Keras 2 where Keras 3 changed them */
-    struct layers_graph *out;
-    struct endpoint penalty;           /* the sum of the regularizers; a null node: none so far */
-    int random_count;                  /* number of layers so far that draw random numbers */
-    struct sampled_output *sampled;    /* TRAIN: one per SampledSoftmax; NULL: none */
-    int variables_capacity;            /* of out->variables */
-    const struct layer_lists **lists;  /* [inputs_count]: row structure of the model's inputs;
-                                        * NULL: dense */
-    struct spectral_wrapper *spectral; /* the SpectralNormalization around the current layer;
-                                        * NULL: none */
-    struct average_update *averages, **averages_end; /* of the calls so far; _end NULL: none */
-    struct endpoint *unmasked;                       /* tensors whose masks calls have taken away */
-    int unmasked_count;
-    /* Inside a TimeDistributed of Keras 3: the number of its steps, which Keras calls the layer
-     * with one after the other, here rows: row r is of step r % steps. 0: none; -1: open */
-    int64_t steps;
-    /* Inside a TimeDistributed of Keras 3 whose layer changes with each call: the number of calls,
-     * one for each step; otherwise 0 */
-    int64_t calls;
-    const struct layer *unpenalised; /* the penalty of its output does not count; NULL: none */
+    bool keras2;               /* use the formulas of Keras 2 where Keras 3 changed them */
+    struct build_state *build; /* for what build_state.h names, not for a class */
 };
 
 /* The dtypes that a layer accepts. */

@@ -1,6 +1,7 @@
 /* layer_variable: the variables of layers, and tables that are read by rows or by keys. */
 #include "layers/layer_variable.h"
 
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 #include "layers/classes/spectral.h"
@@ -36,7 +37,7 @@ static struct layers_variable *variable_at(struct layers_graph *graph, struct en
 void layer_constrain(struct layer_context *context, const struct layer *layer,
                      struct endpoint value, const char *prefix)
 {
-    struct layers_variable *variable = variable_at(context->out, value);
+    struct layers_variable *variable = variable_at(context->build->out, value);
     const struct arg_value *choice =
         layer_arg(layer, arena_printf(context->arena, "%s_constraint", prefix));
 
@@ -46,6 +47,17 @@ void layer_constrain(struct layer_context *context, const struct layer *layer,
         constraint_choose(&choice->constraint, variable->shape.rank, &variable->constraint);
     if (!status_is_ok(status))
         layer_fail(context, layer, "argument '%s_constraint': %s", prefix, status.message);
+}
+
+void layer_set_ones(struct layer_context *context, struct endpoint value, int64_t begin,
+                    int64_t end)
+{
+    struct layers_variable *variable = variable_at(context->build->out, value);
+
+    if (variable == NULL)
+        return;
+    variable->initializer.ones_begin = begin;
+    variable->initializer.ones_end = end;
 }
 
 /* The one value that moves an average as far as two updates one after the other: with momenta p and
@@ -70,18 +82,19 @@ void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum)
 {
     struct average_update *added = ARENA_NEW(context->arena, struct average_update);
+    struct build_state *build = context->build;
 
     *added = (struct average_update){ .variable = variable, .value = update, .momentum = momentum };
-    *(context->averages_end != NULL ? context->averages_end : &context->averages) = added;
-    context->averages_end = &added->next;
+    *(build->averages_end != NULL ? build->averages_end : &build->averages) = added;
+    build->averages_end = &added->next;
 }
 
 void layers_join_averages(struct layer_context *context)
 {
     struct builder *b = &context->builder;
 
-    for (const struct average_update *u = context->averages; u != NULL; u = u->next) {
-        struct layers_variable *row = variable_at(context->out, u->variable);
+    for (const struct average_update *u = context->build->averages; u != NULL; u = u->next) {
+        struct layers_variable *row = variable_at(context->build->out, u->variable);
         if (row == NULL || !status_is_ok(b->status))
             continue;
         bool moved = row->average.node != NULL;
@@ -135,12 +148,13 @@ static bool is_too_large(const struct shape *shape)
 
 static struct layers_variable *add_variable(struct layer_context *context)
 {
-    struct layers_graph *out = context->out;
+    struct build_state *build = context->build;
+    struct layers_graph *out = build->out;
 
-    if (out->variables_count == context->variables_capacity) {
-        context->variables_capacity = 2 * context->variables_capacity + 8;
+    if (out->variables_count == build->variables_capacity) {
+        build->variables_capacity = 2 * build->variables_capacity + 8;
         struct layers_variable *larger =
-            ARENA_ARRAY(context->arena, struct layers_variable, context->variables_capacity);
+            ARENA_ARRAY(context->arena, struct layers_variable, build->variables_capacity);
         if (out->variables_count > 0)
             memcpy(larger, out->variables, (size_t)out->variables_count * sizeof *larger);
         out->variables = larger;
@@ -154,7 +168,7 @@ static struct layers_variable *declare(struct layer_context *context, const stru
                                        const char *name, enum dtype dtype,
                                        const struct shape *shape)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
     const char *full = arena_printf(context->arena, "%s/%s", layer->name, name);
     struct layers_variable *variable = find_variable(out, layer, full);
 
@@ -222,7 +236,7 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 
     if (variable == NULL)
         return (struct endpoint){ 0 };
-    int number = (int)(variable - context->out->variables);
+    int number = (int)(variable - context->build->out->variables);
     bool divides = spectral_divides(context, layer, name);
     if (variable->value.node != NULL)
         return divides ? spectral_build_divided(context, number) : value_of(variable);
@@ -231,7 +245,7 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
     struct endpoint value = variable->value = build_variable(context, layer, name, variable);
     if (divides) {
         value = spectral_build_divided(context, number);
-        variable = &context->out->variables[number]; /* the list may have moved */
+        variable = &context->build->out->variables[number]; /* the list may have moved */
     }
     /* Keras 2 also adds the constant penalty of a frozen layer to the loss. */
     bool penalised = context->mode != LAYERS_SERVE && (trainable || context->keras2);
@@ -246,7 +260,7 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 
 static struct row_lookup *add_lookup(struct layer_context *context)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
 
     out->lookups = ARENA_ROOM(context->arena, out->lookups, out->lookups_count);
     return &out->lookups[out->lookups_count++];
@@ -265,7 +279,7 @@ static struct layer_table look_up(struct layer_context *context, struct layers_v
         variable->value = build_placeholder(b, arena_printf(context->arena, "%s/rows", name),
                                             variable->dtype, rows);
     *lookup = (struct row_lookup){
-        .variable = (int)(variable - context->out->variables),
+        .variable = (int)(variable - context->build->out->variables),
         .ids = ids,
         .positions = build_placeholder(b, arena_printf(context->arena, "%s/positions", name),
                                        DT_INT64, *endpoint_shape(ids)),

@@ -28,10 +28,15 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
 void layer_constrain(struct layer_context *context, const struct layer *layer,
                      struct endpoint variable, const char *prefix);
 
+/* Lets the elements [begin, end) of a variable start at 1, as Keras' unit_forget_bias does with the
+ * bias of the forget gate. */
+void layer_set_ones(struct layer_context *context, struct endpoint variable, int64_t begin,
+                    int64_t end);
+
 /* TRAIN: makes each step move a non-trainable variable towards `update`, by this momentum. */
 void layer_move_average(struct layer_context *context, struct endpoint variable,
                         struct endpoint update, double momentum);
-/* Gives each variable its update: its updates of context->averages, one after the other. */
+/* Gives each variable its update: its updates by layer_move_average, one after the other. */
 void layers_join_averages(struct layer_context *context);
 
 /* The values of a table, or only the rows that are needed, and the position of each id's row in

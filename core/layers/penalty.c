@@ -1,4 +1,5 @@
 /* penalty: the terms that regularizers add to the loss. */
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 
 static struct endpoint sum_all(struct builder *b, struct endpoint x)
@@ -16,9 +17,9 @@ static void add_penalty(struct layer_context *context, struct endpoint sum, doub
     struct builder *b = &context->builder;
     struct endpoint term = build_binary(b, "Mul", NULL, sum, build_const_float(b, (float)factor));
 
-    context->penalty = context->penalty.node == NULL
-                           ? term
-                           : build_binary(b, "AddV2", NULL, context->penalty, term);
+    context->build->penalty = context->build->penalty.node == NULL
+                                  ? term
+                                  : build_binary(b, "AddV2", NULL, context->build->penalty, term);
 }
 
 /* A matrix of `size` rows with 0 on the diagonal and 1 elsewhere. */
@@ -70,7 +71,7 @@ static void penalise(struct layer_context *context, const struct regularizer *re
                      struct endpoint w, bool activation)
 {
     struct builder *b = &context->builder;
-    const double steps = context->steps > 0 ? (double)context->steps : 1;
+    const double steps = context->build->steps > 0 ? (double)context->build->steps : 1;
     const struct {
         const char *op;
         double factor;
@@ -103,14 +104,14 @@ void layer_penalise_variable(struct layer_context *context, const struct regular
 void layer_penalise_activity(struct layer_context *context, const struct layer *layer,
                              const struct regularizer *regularizer, struct endpoint x)
 {
-    if (layer == context->unpenalised || !status_is_ok(context->builder.status))
+    if (layer == context->build->unpenalised || !status_is_ok(context->builder.status))
         return;
     if (endpoint_dtype(x) != DT_FLOAT)
         layer_refuse(context, layer, "an activity_regularizer of an output of %s",
                      dtype_name(endpoint_dtype(x)));
     else if (regularizer->orthogonal != 0)
         layer_refuse(context, layer, "OrthogonalRegularizer as an activity_regularizer");
-    else if (context->steps < 0)
+    else if (context->build->steps < 0)
         layer_refuse(context, layer,
                      "an activity_regularizer inside a TimeDistributed with an open number of "
                      "steps: give the InputLayer a size");

@@ -2,6 +2,7 @@
  * layers to each training batch. The formulas are Keras'. */
 
 #include "base/random.h"
+#include "layers/build_state.h"
 #include "layers/classes/augment.h"
 #include "layers/read_layer.h"
 
@@ -167,10 +168,10 @@ static struct endpoint rand_augment_build(struct layer_context *context, const s
         !augment_changes(context, layer, x))
         return x;
     struct endpoint numbers = draw_operations(context, layer, count);
-    int drawn = context->random_count;
+    int drawn = context->build->random_count;
     for (int i = 0; i < count; i++) {
         /* As in Keras, an operation that occurs twice draws the same numbers both times. */
-        context->random_count = drawn;
+        context->build->random_count = drawn;
         x = apply_number(context, layer, &policy, element(&context->builder, numbers, i), x);
     }
     return x;

@@ -167,19 +167,14 @@ static struct endpoint kernel_variable(struct layer_context *context, const stru
     return directions > 1 ? kernel : build_expand_dims(b, kernel, 0);
 }
 
-/* Keras' unit_forget_bias: the forget gate starts at 1. */
 static struct endpoint bias_variable(struct layer_context *context, const struct layer *layer)
 {
     int64_t filters = layer_arg(layer, "filters")->integer;
     struct endpoint bias =
         layer_variable_of(context, layer, CELL "bias", "bias", shape_of(GATES * filters));
-    struct layers_graph *out = context->out;
 
-    for (int i = 0; flag(layer, "unit_forget_bias") && i < out->variables_count; i++)
-        if (out->variables[i].value.node == bias.node) {
-            out->variables[i].initializer.ones_begin = filters;
-            out->variables[i].initializer.ones_end = 2 * filters;
-        }
+    if (flag(layer, "unit_forget_bias"))
+        layer_set_ones(context, bias, filters, 2 * filters);
     return bias;
 }
 

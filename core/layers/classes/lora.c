@@ -6,6 +6,7 @@
  * Source: enable_lora() in keras/src/layers/core/dense.py, einsum_dense.py, embedding.py and in
  * keras/src/layers/convolutional/base_conv.py
  */
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 #include "layers/classes/spectral.h"
 
@@ -25,7 +26,7 @@ static bool can_change(struct layer_context *context, const struct layer *layer,
                              ARG_CONSTRAINT) != NULL)
         layer_fail(context, layer, "arguments 'lora_rank' and '%s_constraint': give one of them",
                    noun);
-    else if (context->spectral != NULL && context->spectral->inner == layer)
+    else if (context->build->spectral != NULL && context->build->spectral->inner == layer)
         layer_refuse(context, layer, "argument 'lora_rank' inside a SpectralNormalization");
     return status_is_ok(context->builder.status);
 }

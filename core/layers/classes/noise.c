@@ -1,15 +1,16 @@
 /* noise: layers that draw random numbers in training, and otherwise pass x on. */
 #include <math.h>
 
+#include "layers/build_state.h"
 #include "layers/classes/image.h"
 
 struct endpoint layer_seed(struct layer_context *context, int64_t own)
 {
     struct builder *b = &context->builder;
     const struct shape pair = shape_of(2);
-    const int64_t offset[] = { own, ++context->random_count };
+    const int64_t offset[] = { own, ++context->build->random_count };
     struct tensor value = tensor_borrow(DT_INT64, &pair, offset);
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
 
     if (out->random_seed.node == NULL) {
         const char *scope = b->scope;

@@ -1,6 +1,7 @@
 /* norm: layers that normalise their input. */
 #include <math.h>
 
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 
 static struct endpoint reduce_kept(struct builder *b, const char *op, struct endpoint x, int count,
@@ -487,7 +488,7 @@ static struct endpoint normalise(struct layer_context *context, const struct lay
 /* Can training take the moments of each step of a TimeDistributed by itself? */
 static bool can_split_steps(struct layer_context *context, const struct layer *layer, int rank)
 {
-    const int64_t steps = context->steps;
+    const int64_t steps = context->build->steps;
 
     if (steps < 0)
         layer_refuse(context, layer,
@@ -514,7 +515,7 @@ static struct endpoint normalise_batch(struct layer_context *context, const stru
                                        struct endpoint x, struct endpoint mask)
 {
     struct builder *b = &context->builder;
-    const int64_t steps = context->steps;
+    const int64_t steps = context->build->steps;
     int64_t dims[SHAPE_RANK_MAX];
     int rank = endpoint_shape(x)->rank;
 

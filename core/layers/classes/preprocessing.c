@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "layers/build_state.h"
+
 struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype)
 {
     if (!status_is_ok(context->builder.status) || endpoint_dtype(x) == dtype)
@@ -12,7 +14,7 @@ struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum d
 void layer_adapts(struct layer_context *context, const struct layer *layer,
                   const struct layers_adapting *how, struct endpoint x)
 {
-    struct layers_graph *out = context->out;
+    struct layers_graph *out = context->build->out;
 
     if (layer->state != NULL || !status_is_ok(context->builder.status))
         return;

@@ -175,21 +175,14 @@ static struct endpoint variable(struct layer_context *context, const struct cell
     return layer_variable_of(context, cell->layer, full, arguments, shape);
 }
 
-/* Keras' unit_forget_bias: the forget gate starts at 1. */
 static struct endpoint bias_variable(struct layer_context *context, const struct cell *cell)
 {
     int64_t columns = cell->class->gates * cell->units;
     struct shape shape = cell->reset_after ? shape_of(2, columns) : shape_of(columns);
     struct endpoint bias = variable(context, cell, "bias", "bias", shape);
 
-    if (cell->class != &cell_lstm || !layer_arg(cell->layer, "unit_forget_bias")->boolean)
-        return bias;
-    struct layers_graph *out = context->out;
-    for (int i = 0; i < out->variables_count; i++)
-        if (out->variables[i].value.node == bias.node) {
-            out->variables[i].initializer.ones_begin = cell->units;
-            out->variables[i].initializer.ones_end = 2 * cell->units;
-        }
+    if (cell->class == &cell_lstm && layer_arg(cell->layer, "unit_forget_bias")->boolean)
+        layer_set_ones(context, bias, cell->units, 2 * cell->units);
     return bias;
 }
 

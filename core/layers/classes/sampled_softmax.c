@@ -6,6 +6,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 #include "layers/classes/preprocessing.h"
 
@@ -137,8 +138,8 @@ static struct endpoint take_sample(struct layer_context *context, const struct l
             count = layer_arg(layer, "num_sampled")->integer, draws = choose_draws(count, units);
     struct sampled_output *sampled = ARENA_NEW(context->arena, struct sampled_output);
 
-    *sampled = (struct sampled_output){ .layer = layer, .next = context->sampled };
-    context->sampled = sampled;
+    *sampled = (struct sampled_output){ .layer = layer, .next = context->build->sampled };
+    context->build->sampled = sampled;
     take_different(context, draw_classes(context, layer, draws, units), draws, count, sampled);
     sampled->kernel =
         layer_rows(context, layer, "kernel", shape_of(units, width), sampled->classes);
@@ -179,7 +180,7 @@ LAYER_CLASS(sampled_softmax, "SampledSoftmax", sampled_softmax_args, sampled_sof
 const struct sampled_output *sampled_find(const struct layer_context *context,
                                           struct endpoint output)
 {
-    const struct sampled_output *sampled = context->sampled;
+    const struct sampled_output *sampled = context->build->sampled;
 
     while (sampled != NULL && sampled->output.node != output.node)
         sampled = sampled->next;

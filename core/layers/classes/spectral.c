@@ -4,6 +4,7 @@
  * keras/src/layers/normalization/spectral_normalization.py */
 #include "layers/classes/spectral.h"
 
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 #include "tensor/spectral.h"
 
@@ -15,7 +16,7 @@ static const struct layer_arg spectral_args[] = {
 bool spectral_divides(const struct layer_context *context, const struct layer *layer,
                       const char *name)
 {
-    return context->spectral != NULL && context->spectral->inner == layer &&
+    return context->build->spectral != NULL && context->build->spectral->inner == layer &&
            (strcmp(name, "kernel") == 0 || strcmp(name, "embeddings") == 0);
 }
 
@@ -79,8 +80,8 @@ static struct endpoint vector_of(struct layer_context *context, const struct lay
  * itself, divided after all iterations so far. */
 struct endpoint spectral_build_divided(struct layer_context *context, int number)
 {
-    struct layers_graph *out = context->out;
-    struct spectral_wrapper *wrapper = context->spectral;
+    struct layers_graph *out = context->build->out;
+    struct spectral_wrapper *wrapper = context->build->spectral;
     struct endpoint kernel = out->variables[number].value;
     int64_t iterations = layer_arg(wrapper->layer, "power_iterations")->integer;
 
@@ -111,8 +112,8 @@ struct endpoint spectral_build_divided(struct layer_context *context, int number
 
 void spectral_penalise(struct layer_context *context)
 {
-    for (int i = 0; i < context->out->variables_count; i++) {
-        const struct layers_variable *variable = &context->out->variables[i];
+    for (int i = 0; i < context->build->out->variables_count; i++) {
+        const struct layers_variable *variable = &context->build->out->variables[i];
         if (variable->divided_penalty != NULL && status_is_ok(context->builder.status))
             layer_penalise_variable(context, variable->divided_penalty,
                                     variable->divided[variable->divided_count - 1]);
@@ -121,8 +122,8 @@ void spectral_penalise(struct layer_context *context)
 
 static bool was_called(const struct layer_context *context, const struct layer *layer)
 {
-    for (int i = 0; i < context->out->variables_count; i++)
-        if (context->out->variables[i].layer == layer)
+    for (int i = 0; i < context->build->out->variables_count; i++)
+        if (context->build->out->variables[i].layer == layer)
             return true;
     return false;
 }
@@ -139,7 +140,7 @@ static bool can_be_wrapped(struct layer_context *context, const struct layer *la
         layer_fail(context, layer,
                    "the input is %s, and Keras makes the output %s as well: make it float32",
                    dtype_name(endpoint_dtype(x)), dtype_name(endpoint_dtype(x)));
-    else if (context->steps < 0)
+    else if (context->build->steps < 0)
         layer_refuse(context, layer,
                      "inside a TimeDistributed with an open number of steps: give the InputLayer a "
                      "size");
@@ -152,14 +153,14 @@ static struct endpoint spectral_build(struct layer_context *context, const struc
 {
     const struct layer *inner = layer_arg(layer, "layer")->layer;
     struct spectral_wrapper own = { .layer = layer, .inner = inner };
-    struct spectral_wrapper *outer = context->spectral;
+    struct spectral_wrapper *outer = context->build->spectral;
     bool again = was_called(context, layer);
 
     if (!status_is_ok(context->builder.status) || !can_be_wrapped(context, layer, x))
         return x;
-    context->spectral = &own;
+    context->build->spectral = &own;
     struct endpoint y = layer_call_inner(context, inner, (struct layer_value){ .value = x });
-    context->spectral = outer;
+    context->build->spectral = outer;
     if (!own.found && !again)
         layer_fail(context, layer, "the layer inside it has no kernel and no embeddings");
     return y;

@@ -1,4 +1,5 @@
 /* wrap: layers that wrap another layer. */
+#include "layers/build_state.h"
 #include "layers/classes/classes.h"
 
 static const struct layer_arg time_distributed_args[] = {
@@ -70,17 +71,17 @@ static struct endpoint build_rows(struct builder *b, struct endpoint x)
 static struct endpoint call_with_steps(struct layer_context *context, const struct layer *inner,
                                        struct layer_value rows, int64_t steps)
 {
-    const int64_t outer = context->steps, sizes[] = { outer, steps };
-    const struct layer *unpenalised = context->unpenalised;
+    const int64_t outer = context->build->steps, sizes[] = { outer, steps };
+    const struct layer *unpenalised = context->build->unpenalised;
 
     if (outer > 0 && !layer_check_size(context, inner, "the steps around it", 2, sizes))
         return rows.value;
     if (!context->keras2)
-        context->steps = steps < 0 || outer < 0 ? -1 : outer == 0 ? steps : outer * steps;
-    context->unpenalised = inner;
+        context->build->steps = steps < 0 || outer < 0 ? -1 : outer == 0 ? steps : outer * steps;
+    context->build->unpenalised = inner;
     struct endpoint y = layer_call_inner(context, inner, rows);
-    context->unpenalised = unpenalised;
-    context->steps = outer;
+    context->build->unpenalised = unpenalised;
+    context->build->steps = outer;
     return y;
 }
 
@@ -102,14 +103,14 @@ static bool is_changed_by_calls(const struct layer *layer)
 /* Counts the calls of the layer inside, one for each step. Returns false on failure. */
 static bool count_calls(struct layer_context *context, const struct layer *layer, int64_t steps)
 {
-    const int64_t outer = context->calls > 0 ? context->calls : 1;
+    const int64_t outer = context->build->calls > 0 ? context->build->calls : 1;
 
     if (steps > CALLS_IN_A_STEP_MAX / outer)
         layer_refuse(context, layer,
                      "the layer inside it is called for each of %lld steps; at most %lld such "
                      "calls are implemented",
                      (long long)steps, (long long)(CALLS_IN_A_STEP_MAX / outer));
-    context->calls = outer * steps;
+    context->build->calls = outer * steps;
     return status_is_ok(context->builder.status);
 }
 
@@ -127,19 +128,19 @@ static struct endpoint call_each_step(struct layer_context *context, const struc
 {
     struct builder *b = &context->builder;
     const struct layer *inner = layer_arg(layer, "layer")->layer;
-    const struct layer *unpenalised = context->unpenalised;
+    const struct layer *unpenalised = context->build->unpenalised;
     const int64_t steps = endpoint_shape(sequence.value)->dims[1];
     struct endpoint *outputs = ARENA_ARRAY(context->arena, struct endpoint, (size_t)steps);
     struct node *values = build_steps(b, sequence.value, steps);
     struct node *masks = sequence.mask.node != NULL ? build_steps(b, sequence.mask, steps) : NULL;
-    context->unpenalised = inner;
+    context->build->unpenalised = inner;
     for (int i = 0; i < steps && status_is_ok(b->status); i++) {
         struct layer_value step = { .value = { values, i } };
         if (masks != NULL)
             step.mask = (struct endpoint){ masks, i };
         outputs[i] = layer_call_inner(context, inner, step);
     }
-    context->unpenalised = unpenalised;
+    context->build->unpenalised = unpenalised;
     if (!has_rank_left(context, layer, outputs[0]))
         return sequence.value;
     return build(b, "Pack", NULL, (int)steps, outputs,
@@ -178,14 +179,14 @@ static void time_distributed_call(struct layer_context *context, const struct la
     if (!status_is_ok(b->status) || !layer_can_be_inside(context, inner))
         return;
     const struct layer_value sequence = { .value = x, .mask = mask };
-    const int64_t outer = context->calls;
+    const int64_t outer = context->build->calls;
     bool each = !context->keras2 && shape.dims[1] > 0 && is_changed_by_calls(inner);
     if (each && !count_calls(context, layer, shape.dims[1]))
         return;
     struct endpoint y = each && context->mode == LAYERS_TRAIN
                             ? call_each_step(context, layer, sequence)
                             : call_at_once(context, layer, sequence);
-    context->calls = outer;
+    context->build->calls = outer;
     io->outputs[0] = (struct layer_value){ .value = y, .mask = mask };
     io->outputs_count = 1;
 }

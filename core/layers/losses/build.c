@@ -1,5 +1,6 @@
 /* build: adds the losses of a model to its graph. */
 #include "layers/build_model.h"
+#include "layers/build_state.h"
 #include "layers/classes/sampled_softmax.h"
 #include "layers/losses/loss_class.h"
 #include "layers/losses/retrieval.h"
@@ -64,7 +65,7 @@ static struct endpoint sum_weights(struct layer_context *context, struct endpoin
                                    struct endpoint losses)
 {
     struct builder *b = &context->builder;
-    struct endpoint weights = context->out->weights;
+    struct endpoint weights = context->build->out->weights;
 
     if (mask.node != NULL)
         weights = weigh(context, mask, false, false,
@@ -162,7 +163,7 @@ static void compare_output(struct layer_context *context, const struct layers_mo
                            int output)
 {
     struct builder *b = &context->builder;
-    struct layers_head *head = &context->out->heads[output];
+    struct layers_head *head = &context->build->out->heads[output];
     const struct loss *loss = model->targets[output].loss;
     const char *name = model->outputs[output].name;
     bool several = model->outputs_count > 1, labelled = loss->class->labels != LAYERS_NO_LABELS;
@@ -203,7 +204,7 @@ static struct endpoint build_target(struct layer_context *context, const struct 
                                     int output, enum layers_reduction reduction)
 {
     struct builder *b = &context->builder;
-    struct layers_head *head = &context->out->heads[output];
+    struct layers_head *head = &context->build->out->heads[output];
     const struct loss *loss = model->targets[output].loss;
 
     if (!status_is_ok(b->status))
@@ -216,7 +217,7 @@ static struct endpoint build_target(struct layer_context *context, const struct 
     struct loss_context c = loss_context_init(context, loss, head->predictions, head->truths);
     struct endpoint losses = build_losses(context, &c, head), reduced;
     struct endpoint mask = join_masks(b, head->mask, c.counted);
-    if (reduction == LAYERS_WEIGHTED_MEAN && (context->weighted || mask.node != NULL)) {
+    if (reduction == LAYERS_WEIGHTED_MEAN && (context->build->weighted || mask.node != NULL)) {
         reduced = reduce_by_weights(context, loss, mask, losses);
     } else {
         losses = weigh(context, mask, loss->class->extent == LOSS_OF_OUTPUT,
@@ -241,8 +242,9 @@ static struct endpoint penalty_of(struct layer_context *context, enum layers_red
 
     if (context->mode != LAYERS_EVAL ||
         (reduction != LAYERS_SUM && reduction != LAYERS_WEIGHTED_MEAN) || !status_is_ok(b->status))
-        return context->penalty;
-    return build_binary(b, "Mul", "penalty_of_rows", context->penalty, count_rows(b, output));
+        return context->build->penalty;
+    return build_binary(b, "Mul", "penalty_of_rows", context->build->penalty,
+                        count_rows(b, output));
 }
 
 void loss_build(struct layer_context *context, const struct layers_model *model,
@@ -260,9 +262,9 @@ void loss_build(struct layer_context *context, const struct layers_model *model,
         total = total.node == NULL ? loss : build_binary(b, "AddV2", NULL, total, loss);
     }
     b->scope = "loss/";
-    if (context->penalty.node != NULL)
+    if (context->build->penalty.node != NULL)
         total = build_binary(b, "AddV2", "total", total,
-                             penalty_of(context, reduction, context->out->heads[0].output));
+                             penalty_of(context, reduction, context->build->out->heads[0].output));
     b->scope = "";
-    context->out->loss = total;
+    context->build->out->loss = total;
 }

@@ -3,6 +3,7 @@
 
 #include <float.h>
 
+#include "layers/build_state.h"
 #include "layers/losses/loss.h"
 
 /* TensorFlow Recommenders' limits. SCORE_MAX outweighs any score, and their sum is finite. */
@@ -227,7 +228,7 @@ static struct endpoint place_column(struct builder *b, const char *name, struct 
 
 void retrieval_compare(struct layer_context *context, const struct layers_model *model, int output)
 {
-    struct layers_head *head = &context->out->heads[output];
+    struct layers_head *head = &context->build->out->heads[output];
     const struct loss *loss = model->targets[output].loss;
     const struct arg_value *temperature = loss_option(loss, "temperature"),
                            *negatives = loss_option(loss, "num_hard_negatives");
@@ -235,7 +236,7 @@ void retrieval_compare(struct layer_context *context, const struct layers_model 
     struct scores s = { .builder = b };
 
     multiply_towers(&s, head->output,
-                    context->out->heads[retrieval_candidates(model, output)].output);
+                    context->build->out->heads[retrieval_candidates(model, output)].output);
     if (!temperature->is_null)
         s.values =
             binary(&s, "RealDiv", s.values, build_const_float(b, (float)temperature->number));
@@ -244,7 +245,7 @@ void retrieval_compare(struct layer_context *context, const struct layers_model 
         correct_sampling(&s, head->column);
     }
     if (loss_option(loss, "remove_accidental_hits")->boolean)
-        remove_hits(&s, context->out->inputs[retrieval_id_input(model, output)]);
+        remove_hits(&s, context->build->out->inputs[retrieval_id_input(model, output)]);
     if (!negatives->is_null)
         mine_negatives(&s, negatives->integer);
     head->predictions = s.values;

@@ -1,6 +1,7 @@
 /* weights: the weights of a batch's examples, and the mask of an output. Source:
  * keras/src/losses/loss.py, reduce_weighted_values and apply_mask. */
 #include "layers/build_model.h"
+#include "layers/build_state.h"
 #include "layers/losses/loss.h"
 
 struct shape weights_shape(const struct layers_model *model)
@@ -19,19 +20,20 @@ void place_weights(struct layer_context *context, const struct layers_model *mod
 {
     struct shape shape = weights_shape(model);
 
-    if (!context->weighted || !status_is_ok(context->builder.status))
+    if (!context->build->weighted || !status_is_ok(context->builder.status))
         return;
-    shape.dims[0] = endpoint_shape(context->out->heads[0].output)->dims[0];
+    shape.dims[0] = endpoint_shape(context->build->out->heads[0].output)->dims[0];
     for (int i = 1; i < shape.rank; i++)
         shape.dims[i] = -1; /* a row may have one weight */
-    context->out->weights = build_placeholder(&context->builder, "sample_weight", DT_FLOAT, shape);
+    context->build->out->weights =
+        build_placeholder(&context->builder, "sample_weight", DT_FLOAT, shape);
 }
 
 struct endpoint spread_weights(struct layer_context *context, const struct shape *losses)
 {
     struct builder *b = &context->builder;
     int32_t dims[SHAPE_RANK_MAX] = { -1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
-    struct endpoint weights = context->out->weights;
+    struct endpoint weights = context->build->out->weights;
     int rank = endpoint_shape(weights)->rank;
 
     if (losses->rank == rank || !status_is_ok(b->status))
@@ -55,7 +57,7 @@ struct endpoint build_weights(struct layer_context *context, struct endpoint los
     struct builder *b = &context->builder;
     const struct shape *shape = endpoint_shape(losses);
 
-    if (!context->weighted || !status_is_ok(b->status))
+    if (!context->build->weighted || !status_is_ok(b->status))
         return losses;
     const char *scope = b->scope;
     b->scope = "";

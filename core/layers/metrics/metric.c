@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "layers/build_state.h"
 #include "layers/losses/loss_class.h"
 #include "layers/metrics/parts.h"
 #include "layers/metrics/ranking.h"
@@ -416,7 +417,7 @@ struct endpoint metric_build(struct layer_context *context, const struct metric 
                                 .metric = metric,
                                 .output = head->predictions,
                                 .labels = head->truths,
-                                .weighted = metric->weighted && context->weighted,
+                                .weighted = metric->weighted && context->build->weighted,
                                 .layers = context };
 
     if (goes_by_mask(metric->class))

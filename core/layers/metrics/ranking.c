@@ -2,6 +2,7 @@
 #include "layers/metrics/ranking.h"
 
 #include "graph/while_loop.h"
+#include "layers/build_state.h"
 #include "layers/losses/retrieval.h"
 
 /* Candidates per block: 8 MiB of scores for the 500 rows of an evaluation's batch. */
@@ -252,11 +253,11 @@ void ranking_build(struct layer_context *context, const struct layers_model *mod
 
     if (metric == NULL || !status_is_ok(b->status))
         return;
-    struct layers_head *head = &context->out->heads[metric->output];
-    struct candidate_ends *ends = &context->out->candidates;
+    struct layers_head *head = &context->build->out->heads[metric->output];
+    struct candidate_ends *ends = &context->build->out->candidates;
     int input = retrieval_id_input(model, metric->output);
     b->scope = "ranking/";
-    ends->vectors = context->out->heads[retrieval_candidates(model, metric->output)].output;
+    ends->vectors = context->build->out->heads[retrieval_candidates(model, metric->output)].output;
     ends->all_vectors = build_placeholder(b, "candidates", DT_FLOAT,
                                           shape_of(-1, endpoint_shape(ends->vectors)->dims[1]));
     struct best_candidates best =
@@ -264,7 +265,7 @@ void ranking_build(struct layer_context *context, const struct layers_model *mod
     if (input < 0) {
         head->ranks = rank_by_score(b, &best, head->output, ends->vectors);
     } else {
-        ends->ids = build_binary(b, "Reshape", "ids", context->out->inputs[input],
+        ends->ids = build_binary(b, "Reshape", "ids", context->build->out->inputs[input],
                                  build_const_ints(b, NULL, 1, (const int32_t[]){ -1 }));
         ends->all_ids =
             build_placeholder(b, "candidate_ids", model->inputs[input].dtype, shape_of(-1));
@@ -275,7 +276,7 @@ void ranking_build(struct layer_context *context, const struct layers_model *mod
 
 struct endpoint ranking_share(struct metric_context *c)
 {
-    struct endpoint ranks = c->layers->out->heads[c->metric->output].ranks;
+    struct endpoint ranks = c->layers->build->out->heads[c->metric->output].ranks;
 
     return metric_share_of_true(c, by_int(c->builder, "Less", ranks, (int32_t)c->metric->k));
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "layers/build_state.h"
 #include "layers/classes/preprocessing.h"
 #include "layers/serving/inputs.h"
 #include "layers/sizes.h"
@@ -135,7 +136,7 @@ static struct endpoint text_places(struct layer_context *context, const struct r
     const struct attr attrs[] = {
         attr_type("key_dtype", DT_STRING), attr_type("value_dtype", DT_INT64),
         attr_text("shared_name", arena_printf(context->arena, "%sclasses_%d", b->scope,
-                                              context->out->tables_count)),
+                                              context->build->out->tables_count)),
         ATTR_END
     };
 
@@ -321,9 +322,9 @@ static void take_sparse(struct layer_context *context, const struct layers_port 
     struct node *ordered = build_node(b, "SparseReorder", NULL, 3, unordered, 0, NULL, NULL);
     struct layer_lists *lists = ARENA_NEW(context->arena, struct layer_lists);
 
-    context->out->inputs[input] = (struct endpoint){ ordered, 1 };
+    context->build->out->inputs[input] = (struct endpoint){ ordered, 1 };
     *lists = lists_of_pairs(b, (struct endpoint){ ordered, 0 }, shape, port->shape.dims[1]);
-    context->lists[input] = lists;
+    context->build->lists[input] = lists;
 }
 
 static int64_t share_width(const struct raw_column *column)
@@ -352,7 +353,7 @@ static void build_dense(struct layer_context *context, const struct layers_port 
     if (padded)
         shares[0] = lists_padded(b, shares[0], parts->row_splits, -1);
     shares[count] = build_const_int(b, 1);
-    context->out->inputs[input] =
+    context->build->out->inputs[input] =
         in_shape(context, port,
                  count == 1 ? shares[0] : build(b, "ConcatV2", NULL, count + 1, shares, NULL));
 }
@@ -393,9 +394,9 @@ static void build_ragged(struct layer_context *context, int input, const char *c
     b->scope = scopes[0];
     if (parts->column->hash_buckets > 0)
         values = category_ids(context, parts->column, values);
-    context->out->inputs[input] = values;
+    context->build->out->inputs[input] = values;
     *lists = lists_of_splits(b, values, none, parts->row_splits, 0, 0);
-    context->lists[input] = lists;
+    context->build->lists[input] = lists;
 }
 
 /* Replaces missing or empty texts by the default. */
@@ -437,7 +438,7 @@ void build_input_of_columns(struct layer_context *context, const struct layers_m
         scopes[i] = arena_printf(context->arena, "%s/%s/", port->name,
                                  node_name_of(parts[i].column->spec.name, context->arena));
     scopes[count] = arena_printf(context->arena, "%s/", port->name);
-    context->lists[input] = NULL;
+    context->build->lists[input] = NULL;
     parts = complete_texts(context, scopes, parts, count);
     if (port->layout == TENSOR_SPARSE)
         build_sparse(context, port, input, scopes, parts, count);

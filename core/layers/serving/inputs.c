@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 
+#include "layers/build_state.h"
 #include "layers/lists.h"
 #include "layers/serving/columns.h"
 
@@ -464,10 +465,10 @@ static void note_parts(const struct sources *sources, int source, const struct p
 static void take_parts(struct layer_context *context, const struct layers_port *port, int input,
                        const struct layers_scale *scale, const struct parts *parts)
 {
-    context->out->inputs[input] = parts->list[port->layout == TENSOR_SPARSE ? 1 : 0];
+    context->build->out->inputs[input] = parts->list[port->layout == TENSOR_SPARSE ? 1 : 0];
     if (scale != NULL && scale->mean != NULL && port->layout == TENSOR_DENSE)
-        context->out->inputs[input] = scaled(context, port, scale, parts->list[0]);
-    context->lists[input] = lists_of_parts(context, port, parts);
+        context->build->out->inputs[input] = scaled(context, port, scale, parts->list[0]);
+    context->build->lists[input] = lists_of_parts(context, port, parts);
 }
 
 /* Uses the columns of an input, which are among the sources. */

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "graph/order.h"
+#include "layers/build_state.h"
 #include "layers/classes/preprocessing.h"
 #include "layers/losses/loss.h"
 #include "layers/losses/retrieval.h"
@@ -146,7 +147,7 @@ static void sign_classify(struct layer_context *context, int count, const struct
 {
     struct arena *arena = context->arena;
     struct classes classes =
-        build_classes(context, count, class_names, context->out->heads[0].output);
+        build_classes(context, count, class_names, context->build->out->heads[0].output);
 
     if (!status_is_ok(context->builder.status))
         return;
@@ -169,7 +170,8 @@ static void sign_classifier(struct layer_context *context, const struct layers_m
         sign_classify(context, count, class_names(options, arena, count), from, out);
     if (!status_is_ok(context->builder.status))
         return;
-    const struct signature_tensor scores = bound(arena, "scores", context->out->heads[0].output);
+    const struct signature_tensor scores =
+        bound(arena, "scores", context->build->out->heads[0].output);
     const struct signature_tensor *inputs = bound_inputs(context, from, "images");
     if (!classifies)
         add_signature(out, arena, SIGNATURE_DEFAULT, SIGNATURE_PREDICT, from->count, inputs, 1,
@@ -213,7 +215,7 @@ static void sign_binary(struct layer_context *context, const struct layers_model
                         const struct serving_inputs *from, struct layers_serving *out)
 {
     struct endpoint scores =
-        binary_scores(&context->builder, &model->targets[0], context->out->heads[0].output);
+        binary_scores(&context->builder, &model->targets[0], context->build->out->heads[0].output);
     struct endpoint names = binary_names(context, options, scores);
 
     if (!status_is_ok(context->builder.status))
@@ -238,8 +240,9 @@ static void sign_regression(struct layer_context *context, const struct layers_m
     if (!status_is_ok(context->builder.status))
         return;
     const struct signature_tensor serialized = bound(arena, "inputs", from->examples);
-    const struct signature_tensor outputs = bound(arena, "outputs", context->out->heads[0].output);
-    const struct signature_tensor y = bound(arena, "y", context->out->heads[0].output);
+    const struct signature_tensor outputs =
+        bound(arena, "outputs", context->build->out->heads[0].output);
+    const struct signature_tensor y = bound(arena, "y", context->build->out->heads[0].output);
     if (regression)
         add_signature(out, arena, SIGNATURE_DEFAULT, SIGNATURE_REGRESS, 1, &serialized, 1,
                       &outputs);
@@ -258,7 +261,8 @@ static void sign_outputs(struct layer_context *context, const struct layers_mode
     if (!status_is_ok(context->builder.status))
         return;
     for (int i = 0; i < count; i++)
-        outputs[i] = bound(context->arena, model->outputs[i].name, context->out->heads[i].output);
+        outputs[i] =
+            bound(context->arena, model->outputs[i].name, context->build->out->heads[i].output);
     qsort(outputs, (size_t)count, sizeof *outputs, compare_keys);
     add_signature(out, context->arena, SIGNATURE_DEFAULT, SIGNATURE_PREDICT, from->count,
                   bound_inputs(context, from, "x"), count, outputs);
@@ -308,7 +312,7 @@ static void sign_towers(struct layer_context *context, const struct layers_model
         struct signature_tensor *inputs;
         if (!is_tower(model, i) || strcmp(name, SIGNATURE_DEFAULT) == 0)
             continue;
-        const struct endpoint value = context->out->heads[i].output;
+        const struct endpoint value = context->build->out->heads[i].output;
         const struct signature_tensor output = bound(context->arena, name, value);
         int count = bound_needed(context, from, value, &inputs);
         add_signature(out, context->arena, name, SIGNATURE_PREDICT, count, inputs, 1, &output);
@@ -339,7 +343,7 @@ static struct status check_classes(const struct layers_model *model,
 static void name_outputs(struct layer_context *context, const struct layers_model *model)
 {
     for (int i = 0; i < model->outputs_count; i++) {
-        struct endpoint *output = &context->out->heads[i].output;
+        struct endpoint *output = &context->build->out->heads[i].output;
         const char *name = model->outputs_count == 1
                                ? "y"
                                : arena_printf(context->arena, "y/%s", model->outputs[i].name);
