@@ -6,7 +6,7 @@
 #ifndef LAYERS_FUNCTIONAL_H
 #define LAYERS_FUNCTIONAL_H
 
-#include "layers/build_model.h"
+#include "layers/read_model.h"
 
 /* A call as the file lists it, before the calls are ordered. */
 struct file_call {

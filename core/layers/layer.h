@@ -153,6 +153,11 @@ void layer_run_call(struct layer_context *context, const struct layer_call *call
 struct endpoint layer_call_inner(struct layer_context *context, const struct layer *inner,
                                  struct layer_value input);
 
+/* Adds a node that fills a table to the init op. */
+void layers_add_table(struct layer_context *context, struct node *fill);
+
+/* Casts x to another dtype; returns x itself if it has that dtype. */
+struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype);
 /* x · kernel [n, units] along the last dimension of x; the dimensions before it become rows. */
 struct endpoint build_dense_product(struct layer_context *context, struct endpoint x,
                                     struct endpoint kernel, int64_t units);

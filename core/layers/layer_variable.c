@@ -2,8 +2,7 @@
 #include "layers/layer_variable.h"
 
 #include "layers/build_state.h"
-#include "layers/classes/classes.h"
-#include "layers/classes/preprocessing.h"
+#include "layers/classes/lora.h"
 #include "layers/classes/spectral.h"
 
 /* Finds the variable of an earlier call of the layer; NULL: none. */

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <math.h>
 
-#include "layers/build_model.h"
+#include "layers/read_model.h"
 
 /* Settings of Keras' optimizers that have no effect when they are null, false, or this value. */
 static const struct neutral {

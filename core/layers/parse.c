@@ -4,6 +4,7 @@
 #include "layers/build_model.h"
 #include "layers/classes/classes.h"
 #include "layers/read_layer.h"
+#include "layers/read_model.h"
 
 #define LAYERS_MAX 1000
 #define DEPTH_MAX  16 /* models inside models */

@@ -2,8 +2,8 @@
  * optimizer: optimizer_read.c), and our own training_config. */
 #include <math.h>
 
-#include "layers/build_model.h"
 #include "layers/metrics/metric.h"
+#include "layers/read_model.h"
 
 bool layers_find_reduction(const char *word, enum layers_reduction *out)
 {

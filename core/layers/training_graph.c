@@ -2,7 +2,7 @@
 #include "graph/training_graph.h"
 #include "graph/graph_proto.h"
 #include "graph/order.h"
-#include "layers/build_model.h"
+#include "layers/losses/weights.h"
 #include "layers/metrics/ranking.h"
 
 /* The names of the feeds of a model with one input and one output. */

@@ -1,6 +1,5 @@
 /* activation: activations that are layers. */
 #include "layers/classes/classes.h"
-#include "layers/classes/preprocessing.h"
 
 static const struct layer_arg activation_args[] = {
     { "activation", ARG_ACTIVATION, REQUIRED },

@@ -2,6 +2,7 @@
  * [batch, height, width, channels], and over sequences, [batch, steps, channels]. A sequence is an
  * image of height 1. */
 #include "layers/classes/image.h"
+#include "layers/classes/lora.h"
 
 #define WINDOW(kind)                                                                             \
     { "kernel_size", kind, REQUIRED }, { "strides", kind, "1" }, { "dilation_rate", kind, "1" }, \

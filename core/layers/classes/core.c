@@ -1,5 +1,6 @@
 /* core: layers that are not specific to images. */
 #include "layers/classes/image.h"
+#include "layers/classes/lora.h"
 #include "layers/classes/preprocessing.h"
 
 /* ---- InputLayer: parse.c reads its shape; its placeholder precedes the first layer ---- */

@@ -8,6 +8,7 @@
 
 #include "graph/einsum.h"
 #include "layers/classes/classes.h"
+#include "layers/classes/lora.h"
 
 static const struct layer_arg einsum_args[] = {
     { "equation", ARG_VALUE, REQUIRED },

@@ -1,7 +1,9 @@
 /* embedding: Embedding, a table lookup by ids, and ReversibleEmbedding. Source:
  * keras/src/layers/core/embedding.py, reversible_embedding.py */
 #include "layers/classes/embedding.h"
+
 #include "layers/classes/classes.h"
+#include "layers/classes/lora.h"
 
 /* `input_length`, from Keras 2, repeats the input's shape; `sparse` is for TPUs. */
 #define EMBEDDING_ARGS                                                                           \

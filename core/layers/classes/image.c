@@ -2,7 +2,6 @@
  * [batch, height, width, channels], and of sequences, [batch, steps, channels]; convolutions are in
  * conv.c. */
 #include "layers/classes/image.h"
-#include "layers/classes/preprocessing.h"
 
 const char *padding_of(const struct layer *layer)
 {

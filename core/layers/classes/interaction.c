@@ -1,6 +1,5 @@
 /* interaction: feature-crossing layers of keras_rs, Keras' package for recommenders. */
 #include "layers/classes/classes.h"
-#include "layers/classes/preprocessing.h"
 
 /* ---- FeatureCross: the cross layer of Deep & Cross Network v2 ---- */
 

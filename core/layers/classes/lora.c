@@ -6,6 +6,8 @@
  * Source: enable_lora() in keras/src/layers/core/dense.py, einsum_dense.py, embedding.py and in
  * keras/src/layers/convolutional/base_conv.py
  */
+#include "layers/classes/lora.h"
+
 #include "layers/build_state.h"
 #include "layers/classes/classes.h"
 #include "layers/classes/spectral.h"

@@ -1,7 +1,6 @@
 /* model: a nested model as a layer. */
 #include "layers/build_model.h"
 #include "layers/classes/classes.h"
-#include "layers/classes/preprocessing.h"
 
 /* Casts an input to the type of its InputLayer, and checks its shape. Returns false on failure. */
 static bool fit_port(struct layer_context *context, const struct layer *layer,

@@ -4,13 +4,6 @@
 
 #include "layers/build_state.h"
 
-struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype)
-{
-    if (!status_is_ok(context->builder.status) || endpoint_dtype(x) == dtype)
-        return x;
-    return build_cast(&context->builder, NULL, x, dtype);
-}
-
 void layer_adapts(struct layer_context *context, const struct layer *layer,
                   const struct layers_adapting *how, struct endpoint x)
 {

@@ -11,15 +11,9 @@
 
 #include "layers/layer.h"
 
-/* Casts x to another dtype; returns x itself if it has that dtype. */
-struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype);
-
 /* Records that `layer` computes its state from `x`, unless it has one. */
 void layer_adapts(struct layer_context *context, const struct layer *layer,
                   const struct layers_adapting *how, struct endpoint x);
-
-/* Adds a node that fills a table to the init op. */
-void layers_add_table(struct layer_context *context, struct node *fill);
 
 /* Reads a layer's salt: null, one integer, or a list of two. Returns false for null. */
 bool layer_salt(struct layer_context *context, const struct layer *layer, int64_t key[2]);

@@ -8,7 +8,6 @@
 
 #include "layers/build_state.h"
 #include "layers/classes/classes.h"
-#include "layers/classes/preprocessing.h"
 
 static const struct layer_arg sampled_softmax_args[] = {
     { "units", ARG_INT, REQUIRED },

@@ -1,9 +1,9 @@
 /* build: adds the losses of a model to its graph. */
-#include "layers/build_model.h"
 #include "layers/build_state.h"
 #include "layers/classes/sampled_softmax.h"
 #include "layers/losses/loss_class.h"
 #include "layers/losses/retrieval.h"
+#include "layers/losses/weights.h"
 
 #define SAMPLED_LOSS "sparse_categorical_crossentropy" /* of a SampledSoftmax */
 

@@ -1,6 +1,7 @@
 /* weights: the weights of a batch's examples, and the mask of an output. Source:
  * keras/src/losses/loss.py, reduce_weighted_values and apply_mask. */
-#include "layers/build_model.h"
+#include "layers/losses/weights.h"
+
 #include "layers/build_state.h"
 #include "layers/losses/loss.h"
 

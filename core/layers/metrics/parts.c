@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "layers/build_model.h"
+#include "layers/losses/weights.h"
 
 static const char *const metric_keys[] = { "name", "dtype", "fn", NULL };
 

@@ -5,7 +5,7 @@
 #ifndef LAYERS_SERVING_COLUMNS_H
 #define LAYERS_SERVING_COLUMNS_H
 
-#include "layers/build_model.h"
+#include "layers/layer.h"
 
 /* The parts of a raw column in the graph: values [batch, width], or for a ragged column [n] and
  * the row splits. */

@@ -17,7 +17,7 @@
 #ifndef LAYERS_SERVING_INPUTS_H
 #define LAYERS_SERVING_INPUTS_H
 
-#include "layers/build_model.h"
+#include "layers/layer.h"
 
 struct input_part {
     const char *name; /* the input's name; NULL: it is the only one */

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "graph/order.h"
+#include "layers/build_model.h"
 #include "layers/build_state.h"
-#include "layers/classes/preprocessing.h"
 #include "layers/losses/loss.h"
 #include "layers/losses/retrieval.h"
 #include "layers/serving/inputs.h"
