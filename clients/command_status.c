@@ -1,4 +1,4 @@
-#include "base/text_print.h"
+#include "base/json_writer.h"
 #include "clients/commands.h"
 #include "clients/session.h"
 
@@ -15,26 +15,37 @@ static void print_version_row(const struct client_version *version, struct buffe
     buffer_append_char(out, '\n');
 }
 
+static void write_versions(const struct client_session *session,
+                           const struct client_versions *versions, struct buffer *out)
+{
+    struct json_writer writer = { .out = out };
+
+    json_open(&writer, NULL, '{');
+    json_open(&writer, "versions", '[');
+    for (int i = 0; i < versions->count; i++) {
+        const struct client_version *version = &versions->versions[i];
+        json_open(&writer, NULL, '{');
+        json_write_text(&writer, "version",
+                        bytes_of(arena_printf(session->arena, "%lld", (long long)version->number)));
+        json_write_text(&writer, "state", bytes_of(version->state));
+        json_write_text(&writer, "error_code", bytes_of(status_code_name(version->code)));
+        json_write_text(&writer, "error_message", bytes_of(version->message));
+        json_close(&writer, '}');
+    }
+    json_close(&writer, ']');
+    json_close(&writer, '}');
+    buffer_append_char(out, '\n');
+}
+
 static struct status print_status(struct client_session *session)
 {
     struct client_versions answer;
-    struct buffer *out = &session->out;
+
     TRY(client_status(session->client, &session->target, session->arena, &answer));
-    buffer_append_text(out, session->json ? "{\"versions\": [" : "");
-    for (int i = 0; i < answer.count; i++) {
-        const struct client_version *version = &answer.versions[i];
-        if (!session->json) {
-            print_version_row(version, out);
-            continue;
-        }
-        buffer_printf(out, "%s{\"version\": \"%lld\", \"state\": \"%s\", \"error_code\": \"%s\", ",
-                      i > 0 ? ",\n" : "", (long long)version->number, version->state,
-                      status_code_name(version->code));
-        buffer_append_text(out, "\"error_message\": ");
-        json_print_string(out, bytes_of(version->message));
-        buffer_append_char(out, '}');
-    }
-    buffer_append_text(out, session->json ? "]}\n" : "");
+    if (session->json)
+        write_versions(session, &answer, &session->out);
+    for (int i = 0; !session->json && i < answer.count; i++)
+        print_version_row(&answer.versions[i], &session->out);
     return status_ok();
 }
 

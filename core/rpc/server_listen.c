@@ -37,8 +37,7 @@ static void on_connection(void *context, uint32_t events)
         if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
             pause_accepting(listener);
         if (fd < 0)
-            return; /* none is left; or one that has gone, which the next event does not bring back
-                     */
+            return; /* no connection is left, or the first one was reset */
         if (options->accepted != NULL)
             options->accepted(options->accepted_context, fd);
         else

@@ -79,10 +79,16 @@ static struct status write_shard(const struct checkpoint_layout *layout, int var
 {
     /* Each list of keys precedes the parts that belong to it: if it is empty, these need not be
      * read. */
-    static const int parts[] = {
-        KEY_PART_KEYS,         KEY_PART_USED,         0, 1, 2, 3, 4, KEY_PART_WAITING_KEYS,
-        KEY_PART_WAITING_USED, KEY_PART_WAITING_COUNT
-    };
+    static const int parts[] = { KEY_PART_KEYS,
+                                 KEY_PART_USED,
+                                 KEY_PART_VALUES,
+                                 1,
+                                 2,
+                                 3,
+                                 4, /* the slots */
+                                 KEY_PART_WAITING_KEYS,
+                                 KEY_PART_WAITING_USED,
+                                 KEY_PART_WAITING_COUNT };
     const struct placed_variable *row = variable_at(layout, variable);
     bool empty = false;
 

@@ -44,24 +44,32 @@ static int64_t wait_until(const struct session *session)
                              (int64_t)session->options.flags.start_timeout * 1000);
 }
 
+/* DEADLINE_EXCEEDED: `whom` does not post the note. */
+static struct status await_note(const struct session *session, struct task_notes *notes,
+                                const char *key, const char *whom, struct buffer *out)
+{
+    int64_t until_ns = wait_until(session);
+
+    for (;;) {
+        bool found;
+        TRY(task_notes_fetch(notes, key, out, &found));
+        if (found)
+            return status_ok();
+        if (clock_now_ns(clock_monotonic()) >= until_ns)
+            return timed_out(session, whom);
+        TRY(task_notes_pause(notes));
+    }
+}
+
 /* ---- the chief ---- */
 
 static struct status merge_one(struct session *session, struct task_notes *notes,
                                struct adapt_pass *pass, const char *key, uint32_t worker)
 {
-    int64_t until_ns = wait_until(session);
     struct buffer note = { 0 };
-    bool found = false;
-    struct status status = status_ok();
+    const char *whom = arena_printf(session->arena, "worker of rank %u", worker);
+    struct status status = await_note(session, notes, key, whom, &note);
 
-    while (status_is_ok(status) && !found) {
-        note.size = 0;
-        status = task_notes_fetch(notes, key, &note, &found);
-        if (status_is_ok(status) && !found && clock_now_ns(clock_monotonic()) >= until_ns)
-            status = timed_out(session, arena_printf(session->arena, "worker of rank %u", worker));
-        else if (status_is_ok(status) && !found)
-            status = task_notes_pause(notes);
-    }
     if (status_is_ok(status))
         status = adapt_merge(pass, (struct bytes){ note.data, note.size });
     struct status held = status_hold(status);
@@ -155,17 +163,11 @@ static struct status make_passes(struct session *session, struct task_notes *not
 /* The states exist if the job has begun, or if the chief has them from a checkpoint. */
 static struct status take_states(struct session *session, struct task_notes *notes, bool wait)
 {
-    int64_t until_ns = wait_until(session);
     struct buffer states = { 0 };
-    bool found = false;
+    bool found = wait;
 
-    struct status status = task_notes_fetch(notes, STATES, &states, &found);
-    while (status_is_ok(status) && !found && wait) {
-        status = clock_now_ns(clock_monotonic()) >= until_ns ? timed_out(session, "the chief")
-                                                             : task_notes_pause(notes);
-        if (status_is_ok(status))
-            status = task_notes_fetch(notes, STATES, &states, &found);
-    }
+    struct status status = wait ? await_note(session, notes, STATES, "the chief", &states)
+                                : task_notes_fetch(notes, STATES, &states, &found);
     if (status_is_ok(status) && found)
         status = adapt_load(session->options.model, (struct bytes){ states.data, states.size });
     struct status held = status_hold(status);

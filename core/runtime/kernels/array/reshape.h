@@ -1,4 +1,4 @@
-/* reshape: the op, for others that do the same with a range. */
+/* reshape: the op Reshape, of which QuantizedReshape is a part. */
 #ifndef KERNELS_RESHAPE_H
 #define KERNELS_RESHAPE_H
 

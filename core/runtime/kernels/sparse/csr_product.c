@@ -84,8 +84,9 @@ static struct status make_buffers(struct kernel_context *k, const struct csr *a,
                                    : status_ok();
 }
 
-/* to [columns, rows] from [rows, columns]. */
-static void turn(enum dtype dtype, int64_t rows, int64_t columns, const void *from, void *to)
+/* from [rows, columns] -> to [columns, rows] */
+static void transpose_matrix(enum dtype dtype, int64_t rows, int64_t columns, const void *from,
+                             void *to)
 {
     size_t size = dtype_size(dtype);
     for (int64_t r = 0; r < rows; r++)
@@ -101,7 +102,7 @@ static const void *arranged(const struct csr_product_state *state, const struct 
     int rank = b->shape.rank;
     if (!state->transpose_b || copy->size == 0)
         return from;
-    turn(b->dtype, b->shape.dims[rank - 2], b->shape.dims[rank - 1], from, copy->data);
+    transpose_matrix(b->dtype, b->shape.dims[rank - 2], b->shape.dims[rank - 1], from, copy->data);
     if (state->conjugate_b)
         conjugate_elements(b->dtype, copy->data, copy->size);
     return copy->data;
@@ -127,7 +128,7 @@ static struct status multiply_matrix(const struct kernel_context *k, const struc
                         state->transpose_a, arranged(state, b, from, &work->b), width, product,
                         &wrong));
     if (state->transpose_output)
-        turn(b->dtype, height, width, product, out);
+        transpose_matrix(b->dtype, height, width, product, out);
     if (state->conjugate_output)
         conjugate_elements(b->dtype, out, height * width);
     return kernel_check(k);
