@@ -29,7 +29,7 @@ static const struct flag rows[] = {
     { "repeat", FLAG_INT32, &options.repeat, "0",
       .help = "run this many more times and print the latency", .max = 1e9 },
     { "threads", FLAG_INT32, &options.threads, "0",
-      .help = "threads that a run uses; 0: one per core of the process or its control group",
+      .help = "cores that a run uses; 0: every core of the process or its control group",
       .max = PARALLEL_WIDTH_MAX },
     COMMON_FLAGS,
 };

@@ -5,8 +5,9 @@
 
 static const char usage[] =
     "usage: pstrain doctor [flags]\n\n"
-    "Dials every task of the cluster that the flags, TF_CONFIG, Slurm or MPI describe, and prints\n"
-    "which of them answer. Give it the flags of a task: those below count, and the others of\n"
+    "Connects to every task of the cluster that the flags, TF_CONFIG, Slurm or MPI describe, and\n"
+    "prints which of them answer. Give it the flags of a task: those below count, and the others "
+    "of\n"
     "`pstrain --help` are ignored.";
 
 static struct status examine(struct session *session, int argc, char **argv)

@@ -38,7 +38,7 @@ static const struct flag rows[] = {
       .help = "seconds that a task has after SIGTERM, before SIGKILL", .min = 0, .max = 1e6 },
     { "dry_run", FLAG_BOOL, &launching.dry_run, "false",
       .help = "print the commands, and start nothing" },
-    { "help", FLAG_BOOL, &launching.help, "false", .help = "print this text" },
+    { "help", FLAG_BOOL, &launching.help, "false", .help = "print this text and exit" },
 };
 
 static const struct flag_set flags = {

@@ -32,8 +32,8 @@ static const struct flag rows[] = {
       .help = "columns of the labels, which are not inputs of the model; the default is `label` "
               "or, to evaluate several outputs, their names" },
     { "weight_column", FLAG_TEXT, &files.weight_column, "",
-      .help = "column of the weight, which --evaluate multiplies each row's loss by and which "
-              "is no input either" },
+      .help = "column of each row's weight, a factor of its loss with --evaluate; it is not an "
+              "input of the model either" },
     { "column_names", FLAG_TEXT, &files.column_names, "", .help = COLUMN_NAMES_HELP },
     { "skip_lines", FLAG_INT32, &files.skip_lines, "0", .help = SKIP_LINES_HELP, .min = 0,
       .max = SKIP_LINES_MAX },
@@ -66,7 +66,7 @@ static const struct flag rows[] = {
     { "compile_config", FLAG_PATH, &files.compile_config, "",
       .help = "of --evaluate: file with the loss and the metrics as Keras' get_compile_config() "
               "prints them, instead of --loss and --metrics" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text" },
+    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
 };
 
 static const struct flag_set flags = {

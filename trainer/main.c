@@ -2,7 +2,8 @@
 #include "trainer/commands.h"
 
 static const struct command rows[] = {
-    { "doctor", command_doctor, "dial every task of a cluster, and print which of them answer" },
+    { "doctor", command_doctor,
+      "connect to every task of a cluster, and print which of them answer" },
     { "schema", command_schema, "print a --schema that the first rows of files suggest" },
     { "predict", command_predict, "run the rows of files through a SavedModel" },
     { "launch", command_launch, "start the tasks of a job on hosts, by ssh" },

@@ -57,14 +57,15 @@ static const struct flag rows[] = {
       .elsewhere = "data_dir",
       .group = "the data", .filled = true,
       .help = "directory of IDX files with MNIST's names, plain or .gz; the t10k files are needed "
-              "only for tests. Without it, the program draws digits itself" },
+              "only for tests. Without it, pstrain draws digits itself" },
     { "train_files", FLAG_TEXT, &values.train_files, "",
       .elsewhere = "data_path train_data train_data_path train_input_path training_data",
       .filled = true,
       .help = "files of records to train on, such as 'data/part-*.csv,more.csv'. Excludes "
               "--train_dir" },
     { "validation_files", FLAG_TEXT, &values.validation_files, "", .filled = true,
-      .help = "files of rows for the evaluation that is called validation" },
+      .help = "files of validation rows; evaluations while training take them instead of the "
+              "test rows" },
     { "test_files", FLAG_TEXT, &values.test_files, "",
       .elsewhere = "test_data test_data_path eval_data eval_files eval_input_path test_dir",
       .filled = true,
@@ -161,8 +162,8 @@ static const struct flag rows[] = {
       .help = "batches whose mean gradient makes a step; 0: as the model says, or else 1", .min = 0,
       .max = 1e6 },
     { "loss_scale_factor", FLAG_DOUBLE, &values.loss_scale_factor, "0",
-      .help = "the gradients are those of the loss times this factor, then divided by it; 0: "
-              "as the model says, or else 1",
+      .help = "factor of the loss before its gradients are taken, by which they are then "
+              "divided; 0: as the model says, or else 1",
       .min = 0, .max = 1e30 },
     { "initial_scale", FLAG_DOUBLE, &values.initial_scale, "0",
       .help = "the same for a dynamic factor with this initial value. If a gradient is not "
@@ -352,7 +353,8 @@ static const struct flag rows[] = {
       .help = "JSON file of flags, such as {\"batch_size\": 128, \"sync\": true}; a flag on the "
               "command line wins" },
     { "log_level", FLAG_TEXT, &values.log_level, "info",
-      .help = "at warning and above, no progress is printed", .choices = LOG_LEVEL_NAMES },
+      .help = "the lowest level that is logged; at warning and above, no progress is printed",
+      .choices = LOG_LEVEL_NAMES },
     { "plot", FLAG_BOOL, &values.plot, "true",
       .help = "after training, draw the loss by step, if stdout is a terminal" },
     { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },

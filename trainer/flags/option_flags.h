@@ -89,12 +89,12 @@ extern const struct flag_set train_flags;
 /* The help of flags that several commands have. */
 #define COLUMN_NAMES_HELP "names of the columns of CSV and TSV files without a header"
 #define SKIP_LINES_HELP                                                         \
-    "lines to pass at the start of each CSV or TSV file; with --column_names, " \
-    "1 passes a header"
+    "lines to skip at the start of each CSV or TSV file; with --column_names, " \
+    "1 skips a header"
 #define SKIP_LINES_MAX 1e6
-#define NA_VALUE_HELP                                                             \
-    "text of a field of CSV and TSV files without a value, such as NA; an empty " \
-    "field has none either"
+#define NA_VALUE_HELP                                                              \
+    "text of a CSV or TSV field that means a missing value, such as NA; an empty " \
+    "field always does"
 
 #define CLUSTER_GROUP "a task of a cluster" /* the heading of the flags that describe a cluster */
 
