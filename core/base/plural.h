@@ -1,5 +1,5 @@
 /*
- * plural: the ending of a regular noun behind its number.
+ * plural: the ending of a regular noun after a number.
  *
  *     log_info("%d file%s", count, plural(count));
  */

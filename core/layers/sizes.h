@@ -67,7 +67,7 @@ int layer_axes_of(struct layer_context *context, const struct layer *layer, cons
 
 /* Is the argument "data_format" of a layer "channels_first"? */
 bool layer_is_channels_first(const struct layer *layer);
-/* Moves the channels of an image [batch, …] from the first place behind the batch to the last one,
+/* Moves the channels of an image [batch, …] from the first place after the batch to the last one,
  * or back. */
 struct endpoint build_channels_moved(struct builder *b, struct endpoint x, bool to_first);
 

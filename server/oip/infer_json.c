@@ -413,7 +413,7 @@ static struct status read_request(struct infer_json_reader *reader, struct infer
         return status_error(STATUS_INVALID_ARGUMENT,
                             "the JSON object ends %s the size that the header "
                             "Inference-Header-Content-Length or Content-Length gives",
-                            reader->at < reader->end ? "before" : "behind");
+                            reader->at < reader->end ? "before" : "after");
     if (reader->binary.size > 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "%zu bytes of binary data belong to no input's binary_data_size",

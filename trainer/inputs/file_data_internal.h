@@ -48,7 +48,7 @@ extern const struct class_files file_data_class_files[CLASS_FILES_COUNT];
 
 /* Splits "a,b". */
 struct text_list file_data_split_commas(const char *text, struct arena *arena);
-/* Splits "a, b": the blanks behind a comma are not part of a name. */
+/* Splits "a, b": the blanks after a comma are not part of a name. */
 struct text_list file_data_split_names(const char *text, struct arena *arena);
 /* All files of "GLOB,GLOB", sorted, so that every task has the same order. Adds the directories of
  * classes among them to maker->records. */

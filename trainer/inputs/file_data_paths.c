@@ -199,7 +199,7 @@ static void drop_repeated(const struct file_data_maker *maker, struct text_list 
     sorted->count = kept;
 }
 
-/* A file behind all links, and its place in the list. */
+/* A file at the end of all links, and its place in the list. */
 struct spelling {
     const char *real;
     int place;

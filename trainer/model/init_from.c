@@ -214,7 +214,7 @@ static struct status check_fit(const struct bundle_entry *entry, const char *old
     return status;
 }
 
-/* Is `text` the name `name` of this size, by itself or behind "scope/"? */
+/* Is `text` the name `name` of this size, by itself or after "scope/"? */
 static bool ends_in_name(struct bytes text, struct bytes name)
 {
     size_t before = text.size - name.size;
@@ -263,7 +263,7 @@ static bool is_name_of_none(const char *name)
            (*name == '_' && name[1] != '\0' && name[1 + strspn(name + 1, "0123456789")] == '\0');
 }
 
-/* Finds the value whose name is `name` behind scopes, as in "reduction/left/conv/kernel": Keras
+/* Finds the value whose name is `name` after scopes, as in "reduction/left/conv/kernel": Keras
  * names the variables of a layer also after each name_scope around its first call. The variable of
  * a layer that gives it no name is found by the layer's. NULL: none, or several. */
 static const char *find_scoped_key(const struct init_from *init, const char *name)

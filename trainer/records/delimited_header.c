@@ -27,7 +27,7 @@ static void forget_names(struct delimited_reader *reader)
     reader->fields_count = 0;
 }
 
-/* Adds a name without the blanks around it, which people write behind commas, unless it is in
+/* Adds a name without the blanks around it, which people write after commas, unless it is in
  * quotes. */
 static void add_trimmed(struct delimited_reader *reader, struct bytes name, bool quoted)
 {

@@ -165,8 +165,8 @@ static struct status unknown_format(const char *path, struct bytes start)
     return status;
 }
 
-/* What is behind `count` lines, if that is among the first bytes; otherwise empty. */
-static struct bytes behind_lines(struct bytes start, int count)
+/* What follows `count` lines, if that is among the first bytes; otherwise empty. */
+static struct bytes after_lines(struct bytes start, int count)
 {
     struct bytes rest = start;
     const char *end;
@@ -180,12 +180,12 @@ static struct bytes behind_lines(struct bytes start, int count)
 static const struct record_format *find_by_lines(const char *path, struct bytes start,
                                                  bool in_folder, int skip_lines)
 {
-    const struct record_format *found = find_by_start(path, start, in_folder), *behind;
+    const struct record_format *found = find_by_start(path, start, in_folder), *after;
 
     if (skip_lines == 0 || (found != NULL && found != &text_format))
         return found;
-    behind = find_by_start(path, behind_lines(start, skip_lines), in_folder);
-    return behind != NULL ? behind : found;
+    after = find_by_start(path, after_lines(start, skip_lines), in_folder);
+    return after != NULL ? after : found;
 }
 
 static struct status detect(const char *path, bool in_folder, int skip_lines,

@@ -128,7 +128,7 @@ const struct record_format *record_format_find(const char *name);
 const char *record_format_names(void); /* "csv, tsv, …", for error texts */
 /**
  * Detects the format from the file's suffix or, failing that, from its first bytes. In a folder of
- * classes, a text is a text, although it may begin like a table. Elsewhere, the lines behind those
+ * classes, a text is a text, although it may begin like a table. Elsewhere, the lines after those
  * of --skip_lines tell the format, too.
  *
  * options  those of the files; NULL: none

@@ -120,8 +120,8 @@ int64_t schema_categories(const struct schema_column *column);
 
 /* Finds a column by name; NULL: none. */
 const struct schema_column *schema_find(const struct schema *schema, const char *name);
-/* The same for one name after the other, which are mostly in the schema's order: looks behind the
- * one found before first. A file may have 100 000 columns. *next is 0 at first. */
+/* The same for one name after the other, which are mostly in the schema's order: begins after the
+ * one found before. A file may have 100 000 columns. *next is 0 at first. */
 const struct schema_column *schema_find_next(const struct schema *schema, const char *name,
                                              int *next);
 /* Adds a column, whose texts outlive the schema, or replaces the one of its name. In `arena`. */

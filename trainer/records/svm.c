@@ -12,7 +12,7 @@
 #include "trainer/records/text_input.h"
 
 _Static_assert(TEXT_PADDING > SVM_PAIRS_PADDING && TEXT_PADDING > JSON_PADDING,
-               "what stands behind a window covers all that is read behind a line");
+               "the padding after a window covers all that is read past a line");
 
 enum svm_field {
     SVM_LABEL,

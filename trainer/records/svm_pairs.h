@@ -10,7 +10,7 @@
  * converts several numbers together (svm_pairs.c).
  *
  * It reads only the usual form: an index of up to eight digits, a value of up to eight characters
- * behind '-', "0" or "0.", and one ' ' or '\n' after the pair. The caller reads other forms with
+ * after '-', "0" or "0.", and one ' ' or '\n' after the pair. The caller reads other forms with
  * general code, which also reports errors.
  *
  * Measured on 39 pairs a line, half of the values "1" and half of two or six places: a pair takes

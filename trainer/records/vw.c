@@ -164,7 +164,7 @@ static struct status read_feature(struct vw_reader *reader, const char **positio
     return status_ok();
 }
 
-/* Reads the features of a namespace, behind its '|'. */
+/* Reads the features of a namespace, after its '|'. */
 static struct status read_namespace(struct vw_reader *reader, const char **position,
                                     struct columns *columns)
 {

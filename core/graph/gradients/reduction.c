@@ -164,7 +164,7 @@ static struct endpoint running(struct gradient_context *c, const char *op, struc
                                         attr_bool("reverse", reverse), ATTR_END });
 }
 
-/* Each element's gradient is the product of the elements before it and of those behind it, axis by
+/* Each element's gradient is the product of the elements before it and of those after it, axis by
  * axis, which needs no division by elements that may be 0. */
 struct status gradient_prod(struct gradient_context *c)
 {

@@ -34,7 +34,7 @@ static const struct {
       "losses belong into compile_config" },
 };
 
-/* Is this one of the names, with a blank before and behind each? */
+/* Is this one of the names, with a blank before and after each? */
 static bool is_among(const char *names, const char *name)
 {
     size_t length = strlen(name);

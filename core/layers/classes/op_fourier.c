@@ -3,7 +3,7 @@
 #include "layers/classes/image.h"
 #include "layers/classes/op.h"
 
-/* Checks that axes to transform are behind the batch and known. */
+/* Checks that axes to transform are after the batch and known. */
 static bool has_axes(struct layer_context *context, const struct layer *layer, struct endpoint x,
                      int axes)
 {
@@ -23,7 +23,7 @@ static int64_t last_size(struct endpoint x)
     return shape->dims[shape->rank - 1];
 }
 
-/* x with zeros behind the numbers of its last axis, if these are fewer than `least`. */
+/* x with zeros after the numbers of its last axis, if these are fewer than `least`. */
 static struct endpoint pad_to(struct builder *b, struct endpoint x, int64_t least)
 {
     int32_t paddings[2 * SHAPE_RANK_MAX] = { 0 };

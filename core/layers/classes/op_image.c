@@ -248,7 +248,7 @@ OP_ARGS_CLASS(unfold, "Unfold", unfold_args, op_x, unfold_call);
 static const struct layer_arg padding_args[] = { MARGINS("padding") };
 static const struct layer_arg cropping_args[] = { MARGINS("cropping") };
 
-/* The margins before and behind the height or width `size`; one may follow from the size of the
+/* The margins before and after the height or width `size`; one may follow from the size of the
  * result. sign: 1 if they are added, -1 if they are cut off. Returns false if they do not fit. */
 static bool margins_of(const struct layer *layer, const char *const names[3], int64_t size,
                        int sign, int32_t out[2])
@@ -379,7 +379,7 @@ static void blur_call(struct layer_context *context, const struct layer *layer, 
         return;
     }
     /* The first size and sigma are Keras' width. If the sizes differ, Keras lays the rows of that
-     * window one behind the other into one of the other form. */
+     * window one after the other into one of the other form. */
     float *weights = ARENA_ARRAY(context->arena, float, size[1] * size[2] + size[1] + size[2]);
     float *across = weights + size[1] * size[2], *down = across + size[1];
     bell(across, size[1], sigmas[0]);

@@ -99,7 +99,7 @@ static const struct layer_arg repeat_args[] = {
     { "axis", ARG_VALUE, "null" },
 };
 
-/* Tiles a new dimension behind the axis, and joins both. */
+/* Tiles a new dimension after the axis, and joins both. */
 static void repeat_call(struct layer_context *context, const struct layer *layer,
                         struct layer_io *io)
 {

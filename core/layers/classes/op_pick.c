@@ -94,7 +94,7 @@ static void take_call(struct layer_context *context, const struct layer *layer, 
 }
 OP_ARGS_CLASS(take, "Take", take_args, x_indices, take_call);
 
-/* The places as [batch, …, n, 1, …] or, if the dimensions behind the axis are those of x, moved so
+/* The places as [batch, …, n, 1, …] or, if the dimensions after the axis are those of x, moved so
  * that the axis is the last one. */
 static void take_along_axis_call(struct layer_context *context, const struct layer *layer,
                                  struct layer_io *io)
@@ -124,7 +124,7 @@ static void take_along_axis_call(struct layer_context *context, const struct lay
     if (!alike && !(before && single)) {
         layer_fail(context, layer,
                    "'indices' of shape %s do not fit x of shape %s: but for the "
-                   "axis, expected equal sizes, or 1 behind the axis",
+                   "axis, expected equal sizes, or 1 after the axis",
                    shape_text(own), shape_text(shape));
         return;
     }

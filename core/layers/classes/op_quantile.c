@@ -10,7 +10,7 @@ static const struct layer_arg quantile_args[] = {
 };
 static const char *const x_q[] = { "x", "q", NULL };
 
-/* x as floats with these axes joined behind the others: [batch, …, n]. */
+/* x as floats with these axes joined after the others: [batch, …, n]. */
 static struct endpoint axes_behind(struct builder *b, struct endpoint x, int count,
                                    const int32_t *axes)
 {

@@ -61,7 +61,7 @@ static struct endpoint divide(struct layer_context *context, struct endpoint ker
     return unless_zero(b, matrix, divided, kernel);
 }
 
-/* The variable "vector_u" of the wrapper, behind the kernel in the list. */
+/* The variable "vector_u" of the wrapper, after the kernel in the list. */
 static struct endpoint vector_of(struct layer_context *context, const struct layer *wrapper,
                                  const struct shape *kernel)
 {

@@ -48,7 +48,7 @@ static struct endpoint find_buckets(struct metric_context *c, struct endpoint p)
                        DT_INT32);
 }
 
-/* The buckets of each output behind those of the output before. */
+/* The buckets of each output after those of the output before. */
 static struct endpoint spread_buckets(struct metric_context *c, struct endpoint buckets,
                                       int32_t curves, int32_t thresholds)
 {

@@ -63,7 +63,7 @@ static bool takes(struct csv_line *line, int64_t number)
     return line->element != NULL && (selected->size > 0 ? is_named : !is_named);
 }
 
-/* Moves behind a field and its end, which is a delimiter, or a line's end if *ends. */
+/* Moves past a field and its end, which is a delimiter, or a line's end if *ends. */
 static void pass_end(struct csv_line *line, char delimiter, bool *ends)
 {
     const char *text = line->text.data;

@@ -1,6 +1,6 @@
 /*
  * composite: a ragged or sparse tensor, or a value of an ExtensionType, packed into one scalar. Its
- * tensors stand in a box, behind the number of its class: TypeSpecProto.TypeSpecClass, which
+ * tensors stand in a box, after the number of its class: TypeSpecProto.TypeSpecClass, which
  * `metadata`, a CompositeTensorVariantMetadata, begins with. Only the class must be the same where
  * the value is unpacked.
  */

@@ -245,7 +245,7 @@ static bool at_end(const struct text_reading *reading)
     return reading->at >= reading->text.size;
 }
 
-/* As in ICU, nothing behind a byte order mark is U+FFFF. */
+/* As in ICU, nothing after a byte order mark is U+FFFF. */
 static int32_t read_next(const struct unicode *state, struct text_reading *reading)
 {
     if (reading->at == 0)
