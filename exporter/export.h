@@ -12,7 +12,7 @@
 
 #include "graph/training_graph.h"
 #include "savedmodel/save.h"
-#include "savedmodel/trainable.h"
+#include "savedmodel/trainable/trainable.h"
 
 struct export_request {
     const struct export_recipe *recipe;

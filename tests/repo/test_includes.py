@@ -21,7 +21,7 @@ KERNELS = BASE | {"image", "tensor", "graph", "storage", "runtime", "runtime/ker
 KERNELS_ROOM = KERNELS | {"runtime/kernels"}
 PROTOCOL = TENSOR | {"rpc", "trainer/optimizers", "trainer/protocol"}
 JOB = PROTOCOL | {"trainer/ps", "trainer/client", "trainer/checkpoint", "trainer/job"}
-TRAINER = SAVEDMODEL | LAYERS | JOB | {"exporter", "trainer/records", "trainer/data", "trainer/flags", "trainer/inputs", "trainer/model", "trainer/options"}
+TRAINER = SAVEDMODEL | LAYERS | JOB | {"savedmodel/trainable", "exporter", "trainer/records", "trainer/data", "trainer/flags", "trainer/inputs", "trainer/model", "trainer/options"}
 
 BELOW = {
     "base": set(),
@@ -62,7 +62,8 @@ BELOW = {
     "layers/metrics": LAYERS | {"layers/losses"},
     "layers/serving": LAYERS | {"layers/classes", "layers/losses"},
     "savedmodel": SAVEDMODEL,
-    "exporter": SAVEDMODEL,
+    "savedmodel/trainable": SAVEDMODEL,
+    "exporter": SAVEDMODEL | {"savedmodel/trainable"},
     "trainer/optimizers": TENSOR,
     "trainer/protocol": PROTOCOL - {"trainer/protocol"},
     "trainer/ps": PROTOCOL,

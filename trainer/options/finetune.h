@@ -13,7 +13,7 @@
 
 #include "graph/training_graph.h"
 #include "layers/layers.h"
-#include "savedmodel/trainable.h"
+#include "savedmodel/trainable/trainable.h"
 #include "trainer/options/options.h"
 
 /**

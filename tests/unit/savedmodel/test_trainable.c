@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "graph/function.h"
-#include "savedmodel/trainable.h"
+#include "savedmodel/trainable/trainable.h"
 #include "storage/bundle.h"
 #include "support/directory.h"
 

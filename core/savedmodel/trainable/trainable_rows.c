@@ -4,7 +4,7 @@
  * transfers only the rows of its batch.
  */
 #include "savedmodel/restore_graph.h"
-#include "savedmodel/trainable_reads.h"
+#include "savedmodel/trainable/trainable_reads.h"
 
 static bool is_op(const struct node *node, const char *name)
 {

@@ -6,7 +6,7 @@
 
 #include "savedmodel/restore_graph.h"
 #include "savedmodel/restore_objects.h"
-#include "savedmodel/trainable_internal.h"
+#include "savedmodel/trainable/trainable_internal.h"
 
 /* The file's keys of handles, by the handles' names. */
 struct key_lists {

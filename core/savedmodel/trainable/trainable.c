@@ -1,11 +1,11 @@
-#include "savedmodel/trainable.h"
+#include "savedmodel/trainable/trainable.h"
 
 #include <stdlib.h>
 
 #include "base/file.h"
 #include "runtime/resources.h"
 #include "savedmodel/restore.h"
-#include "savedmodel/trainable_internal.h"
+#include "savedmodel/trainable/trainable_internal.h"
 
 /* ---- the signature ---- */
 

@@ -4,7 +4,7 @@
 #include "savedmodel/copy_tree.h"
 #include "savedmodel/new_directory.h"
 #include "savedmodel/save_variables.h"
-#include "savedmodel/trainable_internal.h"
+#include "savedmodel/trainable/trainable_internal.h"
 
 /* The values of the original checkpoint, except for the trained variables. */
 struct mixed_source {

@@ -14,7 +14,7 @@
 #define SAVEDMODEL_TRAINABLE_READS_H
 
 #include "graph/build.h"
-#include "savedmodel/trainable_internal.h"
+#include "savedmodel/trainable/trainable_internal.h"
 
 /* A node whose output 0 is the handle of a variable. */
 struct variable_handle {

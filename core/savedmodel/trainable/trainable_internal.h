@@ -6,7 +6,7 @@
 #define SAVEDMODEL_TRAINABLE_INTERNAL_H
 
 #include "savedmodel/meta_proto.h"
-#include "savedmodel/trainable.h"
+#include "savedmodel/trainable/trainable.h"
 #include "storage/bundle.h"
 
 struct trainable {

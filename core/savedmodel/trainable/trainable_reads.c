@@ -1,4 +1,4 @@
-#include "savedmodel/trainable_reads.h"
+#include "savedmodel/trainable/trainable_reads.h"
 
 #include "graph/function.h"
 #include "graph/prune.h"

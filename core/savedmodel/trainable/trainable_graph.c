@@ -2,7 +2,7 @@
 #include "graph/function.h"
 #include "graph/prune.h"
 #include "savedmodel/restore_graph.h"
-#include "savedmodel/trainable_reads.h"
+#include "savedmodel/trainable/trainable_reads.h"
 
 static struct endpoint *add_placeholders(const struct trainable *trainable, const bool *by_rows,
                                          struct builder *builder)
