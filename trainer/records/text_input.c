@@ -106,10 +106,11 @@ struct status text_input_more(struct text_input *input, bool *grown)
         TRY(read_bytes(input, input->data + input->size, room, &got));
         input->size += got;
         input->ended = got < room || (input->gzip == NULL && input->file_at == input->file.size);
-        *grown = got > 0;
         input->closed = input->ended && input->size > 0 && input->data[input->size - 1] != '\n';
         if (input->closed)
             input->data[input->size++] = '\n';
+        /* The end of a compressed file may come after the bytes of its last line. */
+        *grown = got > 0 || input->closed;
     }
     set_guard(input);
     return status_ok();

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "support/deflated.h"
 #include "support/memory_file.h"
 #include "trainer/records/text_input.h"
 
@@ -66,12 +67,35 @@ static void a_file_that_becomes_shorter_is_an_error(void **state)
     memory_file_close(&file);
 }
 
+/* The end of a compressed file is known only after a read that finds nothing. */
+static void the_last_line_of_a_compressed_file_may_fill_the_window(void **state)
+{
+    (void)state;
+    const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+
+    for (size_t size = 1; size < sizeof text; size++) {
+        struct buffer packed = { 0 };
+        struct text_input input;
+        const char *end;
+        deflate_bytes((struct bytes){ text, size }, WINDOW_GZIP, &packed);
+        struct memory_file file = memory_file_make(packed.data, packed.size);
+        assert_int_equal(text_input_open(file.path, 16, &input).code, STATUS_OK);
+        assert_int_equal(text_input_line(&input, &end).code, STATUS_OK);
+        assert_non_null(end);
+        assert_int_equal(end - (input.data + input.at), size);
+        text_input_close(&input);
+        memory_file_close(&file);
+        buffer_finish(&packed);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_window_moves_over_the_whole_file),
         cmocka_unit_test(the_window_grows_for_what_was_not_read),
         cmocka_unit_test(a_file_that_becomes_shorter_is_an_error),
+        cmocka_unit_test(the_last_line_of_a_compressed_file_may_fill_the_window),
     };
     return cmocka_run_group_tests_name("text_input", tests, NULL, NULL);
 }
