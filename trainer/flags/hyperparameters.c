@@ -65,20 +65,34 @@ static struct status value_text(const char *key, const struct json_value *value,
     }
 }
 
-static struct status take_values(const struct flag_set *set, const struct json_value *json,
-                                 struct arena *arena, char **out, const char **shown)
+static struct status take_value(const struct flag_set *set, const char *key,
+                                const struct json_value *value, struct arena *arena, char **out)
 {
-    if (json->kind != JSON_VALUE_OBJECT)
-        return status_error(STATUS_INVALID_ARGUMENT, "it is %s, expected an object",
-                            json_value_show(json, arena));
-    for (int i = 0; i < json->count; i++) {
-        const char *key = json->keys[i], *text;
-        TRY(check_key(set, key));
-        TRY(value_text(key, &json->members[i], arena, &text));
-        out[i] = arena_printf(arena, "--%s=%s", key, text);
-        *shown = arena_printf(arena, "%s%s%s", *shown, i > 0 ? " " : "", out[i] + 2);
-    }
+    const char *text;
+
+    TRY(check_key(set, key));
+    TRY(value_text(key, value, arena, &text));
+    *out = arena_printf(arena, "--%s=%s", key, text);
     return status_ok();
+}
+
+/* Takes all that are right. *count: how many. Returns the first failure. */
+static struct status take_values(const struct flag_set *set, const struct json_value *json,
+                                 struct arena *arena, char **out, int *count, const char **shown)
+{
+    struct status first = status_ok();
+
+    for (int i = 0; i < json->count; i++) {
+        struct status status =
+            take_value(set, json->keys[i], &json->members[i], arena, &out[*count]);
+        if (status_is_ok(status)) {
+            const char *space = **shown != '\0' ? " " : "";
+            *shown = arena_printf(arena, "%s%s%s", *shown, space, out[(*count)++] + 2);
+        } else if (status_is_ok(first)) {
+            first = status_keep(arena, status);
+        }
+    }
+    return first;
 }
 
 static struct status insert(const struct flag_set *set, struct bytes text, int *argc, char ***argv,
@@ -87,15 +101,18 @@ static struct status insert(const struct flag_set *set, struct bytes text, int *
     const struct json_value *json;
 
     TRY(json_value_read_strict(text, arena, &json));
-    int count = json_value_count(json);
-    char **out = ARENA_ARRAY(arena, char *, *argc + count + 1);
+    if (json->kind != JSON_VALUE_OBJECT)
+        return status_error(STATUS_INVALID_ARGUMENT, "it is %s, expected an object",
+                            json_value_show(json, arena));
+    int count = 0;
+    char **out = ARENA_ARRAY(arena, char *, *argc + json->count + 1);
     out[0] = (*argv)[0];
-    TRY(take_values(set, json, arena, out + 1, shown));
+    struct status status = take_values(set, json, arena, out + 1, &count, shown);
     for (int i = 1; i < *argc; i++)
         out[count + i] = (*argv)[i];
     *argv = out;
     *argc += count;
-    return status_ok();
+    return status;
 }
 
 struct status hyperparameters_insert(const struct flag_set *set, int *argc, char ***argv,

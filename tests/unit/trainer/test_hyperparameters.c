@@ -132,11 +132,34 @@ static void a_file_that_is_not_there_is_named(void **state)
     arena_destroy(arena);
 }
 
+/* The flags beside a wrong one may tell the other tasks of the job. */
+static void inserts_the_flags_beside_a_wrong_one(void **state)
+{
+    static const char json[] = "{\"batch_size\": 32, \"rat\": 1, \"model\": \"a\", \"sync\": []}";
+    char program[] = "pstrain", word[] = "--hyperparameters", *given[] = { program, word, path };
+    struct arena *arena = arena_create(0);
+    const char *shown;
+    char **argv = given;
+    int argc = COUNT(given);
+    (void)state;
+
+    assert_true(status_is_ok(file_write(path, bytes_of(json))));
+    struct status status = hyperparameters_insert(&flags, &argc, &argv, arena, &shown);
+    assert_non_null(strstr(status.message, "'rat' is no flag"));
+    assert_int_equal(argc, 5);
+    assert_string_equal(argv[1], "--batch_size=32");
+    assert_string_equal(argv[2], "--model=a");
+    assert_string_equal(argv[3], word);
+    assert_string_equal(shown, "batch_size=32 model=a");
+    arena_destroy(arena);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(takes_values_and_the_command_line_wins),
         cmocka_unit_test(a_file_that_is_not_there_is_named),
+        cmocka_unit_test(inserts_the_flags_beside_a_wrong_one),
     };
     struct test_group group = { 0 };
 
