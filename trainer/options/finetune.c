@@ -15,6 +15,7 @@ struct finetune {
         int values;
         int row_splits;     /* -1: it is not ragged */
         int indices, shape; /* -1: it is not sparse */
+        int64_t width;      /* of a sparse input of floats */
     } * fed;
     int64_t sparse_width;        /* 0: as the graph tells */
     struct bundle_stream stream; /* of the variable that finetune_begin named */
@@ -91,7 +92,7 @@ static void find_sparse(struct finetune *finetune, bool *is_part)
         is_part[i] = is_part[parts.values] = is_part[parts.shape] = true;
         trainable_set_sparse(finetune->trainable, i, &parts);
         finetune->fed[finetune->body.inputs_count++] =
-            (struct fed_input){ parts.values, -1, i, parts.shape };
+            (struct fed_input){ parts.values, -1, i, parts.shape, 0 };
     }
 }
 
@@ -117,7 +118,7 @@ static struct status find_inputs(struct finetune *finetune, const struct flag_va
     for (int i = 0; i < signature->inputs_count; i++)
         if (!is_part[i])
             finetune->fed[finetune->body.inputs_count++] =
-                (struct fed_input){ i, splits[i], -1, -1 };
+                (struct fed_input){ i, splits[i], -1, -1, 0 };
     return status_ok();
 }
 
@@ -129,7 +130,7 @@ static bool is_of_columns(const struct finetune *finetune, const struct fed_inpu
     return fed->indices >= 0 && signature->inputs[fed->values].dtype == DT_FLOAT;
 }
 
-static int64_t width_of(const struct finetune *finetune, const struct fed_input *fed)
+static int64_t find_width(const struct finetune *finetune, const struct fed_input *fed)
 {
     const struct trainable *trainable = finetune->trainable;
 
@@ -139,17 +140,18 @@ static int64_t width_of(const struct finetune *finetune, const struct fed_input 
                                    trainable_signature(trainable)->inputs[fed->values].tensor_name);
 }
 
-static struct status check_width(const struct finetune *finetune)
+static struct status find_widths(struct finetune *finetune)
 {
     const struct signature *signature = trainable_signature(finetune->trainable);
     bool widths = false;
 
     for (int i = 0; i < finetune->body.inputs_count; i++) {
-        const struct fed_input *fed = &finetune->fed[i];
+        struct fed_input *fed = &finetune->fed[i];
         if (!is_of_columns(finetune, fed))
             continue;
         widths = true;
-        if (width_of(finetune, fed) == 0)
+        fed->width = find_width(finetune, fed);
+        if (fed->width == 0)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "input '%s' of signature '%s' is sparse: give --sparse_width, the "
                                 "number of its columns",
@@ -179,7 +181,7 @@ static struct layers_port port_of(const struct finetune *finetune, const struct 
         port.raw = layers_input_raw(trainable_whole_graph(trainable), values->tensor_name);
     if (is_of_columns(finetune, fed)) {
         port.layout = TENSOR_SPARSE;
-        port.shape = shape_of(-1, width_of(finetune, fed));
+        port.shape = shape_of(-1, fed->width);
     } else if (fed->row_splits >= 0 || fed->indices >= 0) {
         port.layout = TENSOR_RAGGED;
         port.shape = shape_of(-1, -1);
@@ -191,7 +193,7 @@ static struct status describe_body(struct finetune *finetune, const struct flag_
                                    struct arena *arena)
 {
     TRY(find_inputs(finetune, flags, arena));
-    TRY(check_width(finetune));
+    TRY(find_widths(finetune));
     int inputs_count = finetune->body.inputs_count;
     struct layers_port *inputs = ARENA_ARRAY(arena, struct layers_port, inputs_count);
     int outputs_count = trainable_outputs_count(finetune->trainable);
