@@ -163,7 +163,8 @@ static const struct flag rows[] = {
       .max = 1e6 },
     { "loss_scale_factor", FLAG_DOUBLE, &values.loss_scale_factor, "0",
       .help = "factor of the loss before its gradients are taken, by which they are then "
-              "divided; 0: as the model says, or else 1",
+              "divided: small ones then do not become 0 in layers of half precision; 0: as the "
+              "model says, or else 1",
       .min = 0, .max = 1e30 },
     { "initial_scale", FLAG_DOUBLE, &values.initial_scale, "0",
       .help = "the same for a dynamic factor with this initial value. If a gradient is not "
