@@ -1,4 +1,4 @@
-/* libsvm, libffm and Vowpal Wabbit's files. The first byte chooses. */
+/* libsvm and libffm files. The first byte chooses. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,15 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                 { "value", COLUMN_FLOAT },
                                                 { "qid", COLUMN_INT64 },
                                                 { "weight", COLUMN_FLOAT } };
-    static const struct column_spec vw_specs[] = { { "label", COLUMN_FLOAT },
-                                                   { "index", COLUMN_INT64 },
-                                                   { "value", COLUMN_FLOAT },
-                                                   { "weight", COLUMN_FLOAT } };
 
-    if (size > 0 && data[0] >= 128)
-        compare_windows("vw", data + 1, size - 1, (struct record_options){ 0 }, vw_specs,
-                        3 + (data[0] >> 1) % 2);
-    else if (size > 0)
+    if (size > 0)
         compare_windows(data[0] % 2 ? "libffm" : "libsvm", data + 1, size - 1,
                         (struct record_options){ 0 }, specs, 3 + (data[0] >> 1) % 3);
     return 0;
