@@ -43,8 +43,11 @@ struct training_feed {
     int64_t classes; /* for a label that is a class: 0 … classes - 1. 0: not a class */
     /* One more number that is not a class and that the loss ignores; NULL: none */
     const int64_t *ignored_class;
-    bool takes_shares;   /* a class that may also be given as a share of each class */
-    bool is_binary;      /* a label that is 0 or 1, or a probability */
+    bool takes_shares; /* a class that may also be given as a share of each class */
+    bool is_binary;    /* a label that is 0 or 1, or a probability */
+    /* For an input of integers: the rows of the smallest table whose row numbers they are. 0: they
+     * are none, or it is unknown */
+    int64_t table_rows;
     bool is_example;     /* an input of serialized tf.Examples, which the graph parses */
     enum raw_values raw; /* for an input: the conversions of the schema that the graph itself
                           * applies */

@@ -21,6 +21,7 @@ struct layer_context layer_context_init(const struct layers_model *model, enum l
         .arena = arena,
         .mode = mode,
         .keras2 = model->keras2,
+        .any_width = model->training.any_width,
         .build = build,
     };
 }

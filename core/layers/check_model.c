@@ -204,13 +204,17 @@ struct status layers_take_shares(struct layers_model *model, const char *feed)
     return status_ok();
 }
 
-struct status layers_set_width(struct layers_model *model, int64_t width)
+struct status layers_set_widths(struct layers_model *model, const int64_t *widths)
 {
-    assert(model->training.any_width && width > 0);
-    if (width > INT32_MAX)
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "the model's input has %lld values in a row, expected less than 2^31",
-                            (long long)width);
-    model->inputs[0].shape.dims[1] = width;
+    assert(model->training.any_width);
+    for (int i = 0; i < model->inputs_count; i++) {
+        assert(widths[i] > 0);
+        if (widths[i] > INT32_MAX)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "the model's input '%s' has %lld values in a row, expected less "
+                                "than 2^31",
+                                model->inputs[i].name, (long long)widths[i]);
+        model->inputs[i].shape.dims[1] = widths[i];
+    }
     return layers_recheck(model);
 }

@@ -74,6 +74,7 @@ struct layer_context {
     struct arena *arena;
     enum layers_mode mode;
     bool keras2;               /* use the formulas of Keras 2 where Keras 3 changed them */
+    bool any_width;            /* the inputs may have other widths than those of the description */
     struct build_state *build; /* for what build_state.h names, not for a class */
 };
 

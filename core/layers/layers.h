@@ -111,7 +111,7 @@ struct layers_training {
     int batch_size;
     int epochs;             /* training_config.epochs */
     int training_iteration; /* training_config.training_iteration: steps */
-    bool any_width;         /* training_config.any_width: see layers_set_width */
+    bool any_width;         /* training_config.any_width: see layers_set_widths */
 };
 
 struct layer; /* layers/layer.h */
@@ -210,10 +210,10 @@ struct status layers_parse(struct bytes json, struct arena *arena, struct layers
 struct status layers_parse_compiled(struct bytes json, struct bytes compile_config, bool has_flags,
                                     struct arena *arena, struct layers_model **out);
 
-/* Sets the number of values in a row of the only input, [-1, width], of a model with
- * training.any_width. The description has the width for other data than files of records.
+/* Sets the numbers of values in a row of the inputs, each [-1, widths[i]], of a model with
+ * training.any_width. The description has the widths for other data than files of records.
  * Errors: as layers_parse. */
-struct status layers_set_width(struct layers_model *model, int64_t width);
+struct status layers_set_widths(struct layers_model *model, const int64_t *widths);
 
 /* Makes the loss of an output take a share of each class as its labels, instead of class numbers:
  * any numbers in the shape of the output, as Keras' categorical losses do. `feed`: the name of the

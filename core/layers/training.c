@@ -280,11 +280,12 @@ struct status training_read(const struct json_value *root, struct arena *arena,
     for (int i = 0; own != NULL && own->kind == JSON_VALUE_OBJECT && i < own->count; i++)
         TRY(status_in(read_own(own->keys[i], &own->members[i], arena, &out->training),
                       "training_config"));
-    const struct layers_port *input = &out->inputs[0];
-    if (out->training.any_width &&
-        (out->inputs_count > 1 || input->layout == TENSOR_RAGGED || input->shape.rank != 2))
-        return status_error(STATUS_INVALID_ARGUMENT,
-                            "training_config: any_width, but the model has not one dense or sparse "
-                            "input [null, n]");
+    for (int i = 0; i < out->inputs_count && out->training.any_width; i++)
+        if (out->inputs[i].layout == TENSOR_RAGGED || out->inputs[i].shape.rank != 2 ||
+            out->inputs[i].shape.dims[1] < 0)
+            return status_error(STATUS_INVALID_ARGUMENT,
+                                "training_config: any_width, but the input '%s' is not dense or "
+                                "sparse [null, n]",
+                                out->inputs[i].name);
     return status_ok();
 }

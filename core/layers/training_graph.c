@@ -144,6 +144,37 @@ static void list_variables(const struct layers_graph *built, struct arena *arena
         out->variables[v] = variable_of(&built->variables[v]);
 }
 
+/* The input of the node that has the ids, if it only moves or converts them; otherwise -1. */
+static int input_of_ids(const struct node *node)
+{
+    static const char *const moves[] = { "Cast",       "Identity", "Reshape",
+                                         "ExpandDims", "Squeeze",  "StridedSlice" };
+
+    for (size_t i = 0; i < COUNT(moves); i++)
+        if (strcmp(node->op_name, moves[i]) == 0)
+            return 0;
+    return strcmp(node->op_name, "SelectV2") == 0 ? 2 : -1; /* a negative id counts from the end */
+}
+
+static void note_table_rows(struct training_graph *graph)
+{
+    const struct training_pass *pass = &graph->step;
+
+    for (int i = 0; i < pass->lookups_count; i++) {
+        const struct training_variable *table = &graph->variables[pass->lookups[i].variable];
+        const struct node *node = pass->lookups[i].ids.node;
+        while (input_of_ids(node) >= 0)
+            node = node->inputs[input_of_ids(node)].node;
+        for (int f = 0; f < graph->feeds_count && table->by_rows; f++) {
+            struct training_feed *feed = &graph->feeds[f];
+            if (pass->feeds[f].values.node != node || feed->role != FEED_INPUT)
+                continue;
+            if (feed->table_rows == 0 || table->shape.dims[0] < feed->table_rows)
+                feed->table_rows = table->shape.dims[0];
+        }
+    }
+}
+
 static void list_metrics(const struct layers_model *model, struct arena *arena,
                          struct training_graph *out)
 {
@@ -383,6 +414,7 @@ struct status layers_training_graph(const struct layers_model *model,
                             &graph));
     TRY_OR(fail, add_ranking(model, evaluation, arena, &graph));
     list_variables(step, arena, &graph);
+    note_table_rows(&graph);
     list_metrics(model, arena, &graph);
     bool regression = model->outputs_count == 1 && model->targets[0].kind == LAYERS_REGRESSION;
     graph.loss_name = regression ? words(model->targets[0].loss_name, arena) : "loss";

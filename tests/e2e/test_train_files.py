@@ -630,7 +630,7 @@ class TrainFiles(FilesTestCase):
         self.assertIn("other.csv' has another schema than", done.stderr)
         gaps = self.write("gaps.csv", "x,y,name\n1,,a\n2,,\n3,4,\n")
         self.assertEqual(run("pstrain", "schema", gaps).stderr,
-                         "'%s': 2 of the first 3 rows have no 'y': bad records, unless the column gets a \"default\"\n" % gaps)
+                         "'%s': 2 of the first 3 rows have no 'y': bad records, unless the column gets a \"default\", as from --normalize\n" % gaps)
         codes = self.write("zips.csv", "zip,tags\n" + "02136,1|2\n" * 30 + "02136-1522,3|4\n")
         self.assertEqual(run("pstrain", "schema", codes).stderr,
                          "'%s': column 'zip': '02136-1522' is not a number: a bad record, unless the column gets the dtype \"string\" or "

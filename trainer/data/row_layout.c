@@ -1,6 +1,7 @@
 #include "trainer/data/row_layout.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/arena.h"
 #include "base/plural.h"
@@ -51,17 +52,21 @@ static struct status no_such_column(const struct schema *schema, const char *nam
     bool known = schema->path != NULL;
     bool doubtful = schema->count == 1; /* the header may be a row, or not be in the first line */
     float number;
+    char hint[300] = "";
 
+    if (strcmp(name, tensor) == 0)
+        snprintf(
+            hint, sizeof hint,
+            " (if it has another name, --schema says it: \"inputs\": {\"%.100s\": [\"NAME\"]})",
+            tensor);
     for (int i = 0; i < schema->count && i < 50; i++) {
         buffer_printf(&names, "%s'%s'", i == 0 ? "" : ", ", schema->columns[i].name);
         doubtful |= status_is_ok(number_text_float(bytes_of(schema->columns[i].name), &number));
     }
     struct status status = status_error(
         STATUS_INVALID_ARGUMENT, "no column '%s' for the model's '%s'%s; %s%s%s %.*s%s", name,
-        tensor,
-        strcmp(name, tensor) == 0 ? " (\"inputs\" in --schema lists the columns of an input)" : "",
-        known ? "'" : "", known ? schema->path : "the data have", known ? "' has" : "",
-        (int)names.size, names.size > 0 ? names.data : "",
+        tensor, hint, known ? "'" : "", known ? schema->path : "the data have",
+        known ? "' has" : "", (int)names.size, names.size > 0 ? names.data : "",
         schema->has_header && doubtful ? "; " HEADER_ADVICE : "");
     buffer_finish(&names);
     return status;

@@ -154,7 +154,7 @@ static void print_bad(const char *path, const struct schema *schema)
         if (column->missing_rows > 0)
             fprintf(stderr,
                     "'%s': %zu of the first %zu rows have no '%s': bad records, unless the column "
-                    "gets a \"default\"\n",
+                    "gets a \"default\", as from --normalize\n",
                     path, column->missing_rows, schema->seen_rows, column->name);
         if (column->no_number != NULL && column->dtype != COLUMN_BYTES && column->separator == '\0')
             fprintf(stderr,

@@ -18,7 +18,7 @@ struct file_data_request {
     bool reads_again;      /* their rows are taken more than once: --cache_mb */
     bool needs_rows;       /* files without records are refused */
     bool needs_labels;     /* --label_column is a label, not only excluded from the features */
-    bool any_width;        /* the columns decide the width of the only input, [-1, n] */
+    bool any_width;        /* the columns decide the widths of the inputs, [-1, n] */
     const struct training_feed *feeds;
     int feeds_count;
     /* The pass that uses the rows: the files must have its feeds. NULL: all feeds */

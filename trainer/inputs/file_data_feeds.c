@@ -16,9 +16,7 @@ static int count_feeds(const struct file_data_request *request, enum feed_role r
     return count;
 }
 
-/* The columns of the labels; with several outputs, one per name. They are not features, even
- * without a feed for them. */
-static struct text_list label_columns(const struct file_data_maker *maker)
+struct text_list file_data_label_columns(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
     const char *names = maker->request->flags->label_column;
@@ -83,22 +81,28 @@ static void report_left_out(const struct file_data_maker *maker, const struct sc
     request->warn(request->context, text);
 }
 
-/* All columns except those of the loss and the weight that the feed can take. Leaves out a column
- * without a name, such as the index that pandas writes. */
+/* A column without a name, such as the index that pandas writes, is no feature. */
+bool file_data_is_feature(const struct file_data_maker *maker, const struct text_list *labels,
+                          const struct schema_column *column)
+{
+    return !is_in(labels, column->name) && !is_of_loss(maker->request, column->name) &&
+           strcmp(column->name, maker->request->flags->weight_column) != 0 &&
+           *column->name != '\0' &&
+           !(has_id(maker->request) && strcmp(column->name, maker->request->id_column) == 0);
+}
+
+/* All columns except those of the loss and the weight that the feed can take. */
 static struct text_list other_columns(const struct file_data_maker *maker,
                                       const struct training_feed *feed)
 {
     const struct schema *schema = &maker->schema;
     struct text_list list = { .texts = ARENA_ARRAY(maker->arena, const char *, schema->count + 1) };
 
-    const struct text_list labels = label_columns(maker);
-    const char *weight = maker->request->flags->weight_column;
+    const struct text_list labels = file_data_label_columns(maker);
 
     for (int i = 0; i < schema->count; i++) {
         const struct schema_column *column = &schema->columns[i];
-        if (is_in(&labels, column->name) || is_of_loss(maker->request, column->name) ||
-            strcmp(column->name, weight) == 0 || *column->name == '\0' ||
-            (has_id(maker->request) && strcmp(column->name, maker->request->id_column) == 0))
+        if (!file_data_is_feature(maker, &labels, column))
             continue;
         if (may_feed(column, feed))
             list.texts[list.count++] = column->name;
@@ -131,8 +135,8 @@ static const char *flag_of(const struct file_data_maker *maker, const struct tra
     return feed->role == FEED_LABEL ? "label_column" : "weight_column";
 }
 
-static struct text_list columns_of_feed(const struct file_data_maker *maker,
-                                        const struct training_feed *feed)
+struct text_list file_data_columns_of(const struct file_data_maker *maker,
+                                      const struct training_feed *feed)
 {
     const struct flag_values *flags = maker->request->flags;
     struct text_list one = { .texts = ARENA_ARRAY(maker->arena, const char *, 1), .count = 1 };
@@ -151,7 +155,7 @@ static struct text_list columns_of_feed(const struct file_data_maker *maker,
         return one;
     }
     if (feed->role == FEED_LABEL)
-        return label_columns(maker);
+        return file_data_label_columns(maker);
     if (feed->role == FEED_WEIGHT) {
         one.texts[0] = flags->weight_column;
         return one;
@@ -341,7 +345,7 @@ static struct status check_weight(const struct file_data_maker *maker,
 static struct status request_feed(const struct file_data_maker *maker,
                                   const struct training_feed *feed, struct row_request *out)
 {
-    struct text_list names = columns_of_feed(maker, feed);
+    struct text_list names = file_data_columns_of(maker, feed);
     struct training_feed shares;
 
     if (gives_shares(maker, feed, &names)) {
@@ -416,8 +420,7 @@ static struct status check_id(const struct file_data_maker *maker,
     return status_ok();
 }
 
-/* Are the weights in the files? Without --weight_column, they come from --class_weight. */
-static bool is_in_files(const struct file_data_maker *maker, int feed)
+bool file_data_has_feed(const struct file_data_maker *maker, int feed)
 {
     const struct file_data_request *request = maker->request;
 
@@ -426,8 +429,7 @@ static bool is_in_files(const struct file_data_maker *maker, int feed)
     return request->feeds[feed].role != FEED_WEIGHT || *request->flags->weight_column != '\0';
 }
 
-/* Does the model itself take raw columns and know how they form its inputs? */
-static bool takes_raw_columns(const struct file_data_request *request)
+bool file_data_takes_raw_columns(const struct file_data_request *request)
 {
     for (int i = 0; i < request->feeds_count; i++)
         if (request->feeds[i].role == FEED_INPUT && request->feeds[i].raw == RAW_COLUMN)
@@ -440,7 +442,7 @@ static struct status check_inputs(const struct file_data_maker *maker)
 {
     const struct file_data_request *request = maker->request;
 
-    if (takes_raw_columns(request))
+    if (file_data_takes_raw_columns(request))
         return status_ok();
     for (int i = 0; i < maker->schema.inputs_count; i++) {
         const char *name = maker->schema.inputs[i].name;
@@ -530,9 +532,11 @@ struct status file_data_make_layout(struct file_data_maker *maker)
 
     TRY(check_inputs(maker));
     TRY(check_flags(maker));
+    TRY(wrong_flag(request->files_flag, file_data_deal_columns(maker)));
+    file_data_give_buckets(maker);
     for (size_t r = 0; r < COUNT(roles); r++)
         for (int i = 0; i < request->feeds_count; i++)
-            if (request->feeds[i].role == roles[r] && is_in_files(maker, i))
+            if (request->feeds[i].role == roles[r] && file_data_has_feed(maker, i))
                 TRY(request_feed(maker, &request->feeds[i], &requests[count++]));
     if (has_id(request)) {
         TRY(request_id(maker, &requests[count]));

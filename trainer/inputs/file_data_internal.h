@@ -1,7 +1,8 @@
 /*
  * file_data_internal: declarations shared by the parts of file_data. file_data_paths.c finds the
  * files, file_data_images.c decides the size of their images, file_data_schema.c their format and
- * schema, file_data_feeds.c maps columns to feeds, and file_data.c makes splits of them.
+ * schema, file_data_feeds.c maps columns to feeds, file_data_deal.c deals those of a table to
+ * several inputs, and file_data.c makes splits of them.
  */
 #ifndef TRAINER_INPUTS_FILE_DATA_INTERNAL_H
 #define TRAINER_INPUTS_FILE_DATA_INTERNAL_H
@@ -73,5 +74,29 @@ struct status file_data_choose_schema(struct file_data_maker *maker, const struc
 
 /* Finds the columns of each feed. */
 struct status file_data_make_layout(struct file_data_maker *maker);
+
+/* The columns of the labels; with several outputs, one per name. They are not features, even
+ * without a feed for them. */
+struct text_list file_data_label_columns(const struct file_data_maker *maker);
+/* May it be part of an input? A column without a name, such as the index that pandas writes, is no
+ * feature. `labels`: file_data_label_columns */
+bool file_data_is_feature(const struct file_data_maker *maker, const struct text_list *labels,
+                          const struct schema_column *column);
+/* The columns of which the feed is made. */
+struct text_list file_data_columns_of(const struct file_data_maker *maker,
+                                      const struct training_feed *feed);
+/* Does the feed come from the files? Weights do not without --weight_column, but with
+ * --class_weight. */
+bool file_data_has_feed(const struct file_data_maker *maker, int feed);
+/* Does the model itself take raw columns and know how they form its inputs? */
+bool file_data_takes_raw_columns(const struct file_data_request *request);
+
+/* Deals the columns of a table to the inputs that none is named after, and that the schema's
+ * "inputs" do not list: categories to the input of integers, numbers to that of floats.
+ * INVALID_ARGUMENT: they do not fit; the text says what to write. */
+struct status file_data_deal_columns(struct file_data_maker *maker);
+/* Hashes texts that become row numbers of the model's tables to as many buckets as these have
+ * rows. */
+void file_data_give_buckets(struct file_data_maker *maker);
 
 #endif

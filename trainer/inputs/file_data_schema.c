@@ -85,12 +85,21 @@ static void give_lists(struct file_data_maker *maker)
 
     for (int i = 0; i < schema->count; i++) {
         struct schema_column pair = schema->columns[i];
-        if (pair.kind != SCHEMA_SPARSE || has_input(request, pair.name) ||
-            !has_input(request, pair.index) || !has_input(request, pair.value))
+        if (pair.kind != SCHEMA_SPARSE || has_input(request, pair.name) || pair.width > 0 ||
+            !has_input(request, pair.index) || !has_input(request, pair.value) ||
+            schema_find(schema, pair.index) != NULL || schema_find(schema, pair.value) != NULL)
             continue;
         struct schema_column lists[] = {
-            { .name = pair.index, .kind = SCHEMA_RAGGED, .dtype = COLUMN_INT64, .stddev = 1 },
-            { .name = pair.value, .kind = SCHEMA_RAGGED, .dtype = COLUMN_FLOAT, .stddev = 1 },
+            { .name = pair.index,
+              .kind = SCHEMA_RAGGED,
+              .dtype = COLUMN_INT64,
+              .separator = pair.separator,
+              .stddev = 1 },
+            { .name = pair.value,
+              .kind = SCHEMA_RAGGED,
+              .dtype = COLUMN_FLOAT,
+              .separator = pair.separator,
+              .stddev = 1 },
         };
         struct schema_column *columns =
             ARENA_ARRAY(maker->arena, struct schema_column, schema->count);
@@ -117,8 +126,6 @@ static struct status guess_schema(struct file_data_maker *maker, const struct te
     if (status_is_ok(status))
         report_notes(maker->request, maker->first_file, &notes);
     buffer_finish(&notes);
-    if (status_is_ok(status))
-        give_lists(maker);
     return wrong_flag(maker->request->files_flag, status);
 }
 
@@ -164,6 +171,7 @@ static struct status keep_ids(struct file_data_maker *maker, const char *path)
 struct status file_data_choose_schema(struct file_data_maker *maker, const struct text_list *files)
 {
     TRY(read_or_guess_schema(maker, files));
+    give_lists(maker);
     maker->records.delimiter = maker->schema.separator;
     TRY(add_record_column(maker));
     if (has_id(maker->request))

@@ -216,10 +216,12 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
     TRY(open_dialect(dialect, path, options, &none, &base));
     struct delimited_reader *reader = reader_of(base);
     struct record_field *fields = ARENA_ARRAY(arena, struct record_field, reader->fields_count);
+    int first_count = reader->dialect->first_count, first_hex = reader->dialect->first_hex;
     for (int i = 0; i < reader->fields_count; i++)
         fields[i] = (struct record_field){ .name = arena_strdup(arena, reader->names[i]),
                                            .kind = COLUMN_BYTES,
-                                           .is_text = i < dialect->first_hex };
+                                           .is_text = i < first_hex,
+                                           .is_count = i >= first_count && i < first_hex };
     *out = (struct record_fields){ .list = fields,
                                    .count = reader->fields_count,
                                    .may_have_header = reader->may_have_header };
@@ -272,11 +274,17 @@ static const char *const criteo_names[] = { "label", "I1",  "I2",  "I3",  "I4", 
                                             "C15",   "C16", "C17", "C18", "C19", "C20", "C21",
                                             "C22",   "C23", "C24", "C25", "C26" };
 
-static const struct dialect csv = { .delimiter = ',', .quotes = true, .first_hex = INT32_MAX };
-static const struct dialect tsv = { .delimiter = '\t', .quotes = true, .first_hex = INT32_MAX };
-static const struct dialect criteo = {
-    .delimiter = '\t', .names = criteo_names, .names_count = COUNT(criteo_names), .first_hex = 14
+static const struct dialect csv = {
+    .delimiter = ',', .quotes = true, .first_count = INT32_MAX, .first_hex = INT32_MAX
 };
+static const struct dialect tsv = {
+    .delimiter = '\t', .quotes = true, .first_count = INT32_MAX, .first_hex = INT32_MAX
+};
+static const struct dialect criteo = { .delimiter = '\t',
+                                       .names = criteo_names,
+                                       .names_count = COUNT(criteo_names),
+                                       .first_count = 1,
+                                       .first_hex = 14 };
 
 #define DIALECT(dialect)                                                                           \
     static struct status dialect##_open(const char *path, const struct record_options *options,    \

@@ -248,6 +248,7 @@ static struct status drop_missing_label(struct delimited_reader *reader)
     reader->own = *reader->dialect;
     reader->own.names++;
     reader->own.names_count--;
+    reader->own.first_count--;
     reader->own.first_hex--;
     reader->dialect = &reader->own;
     return status_ok();

@@ -17,7 +17,8 @@ struct dialect {
     char delimiter;
     bool quotes;
     const char *const *names; /* NULL: from the header or the options */
-    int names_count, first_hex;
+    int names_count;
+    int first_count, first_hex; /* from this field on: numbers of events, hexadecimal numbers */
 };
 
 struct delimited_reader {

@@ -57,6 +57,7 @@ struct record_field {
     const char *name;
     enum column_kind kind;
     bool is_text;       /* the kind is unknown: the values decide */
+    bool is_count;      /* numbers of events: a row without one has none */
     bool is_weight;     /* few files have it: listed only if it is record_options.weight_column */
     struct shape shape; /* of a row's values; rank 0: unknown */
 };

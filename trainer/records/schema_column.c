@@ -441,6 +441,10 @@ void schema_column_print(const struct schema_column *column, struct json_writer 
     }
     if (column->separator != '\0')
         json_write_text(writer, "separator", (struct bytes){ &column->separator, 1 });
+    if (has_default_number(column))
+        json_write_real(writer, "default", column->default_value);
+    if (column->log)
+        json_write_bool(writer, "log", true);
     if (column->mean != 0 || column->stddev != 1) {
         json_write_real(writer, "mean", column->mean);
         json_write_real(writer, "stddev", column->stddev);

@@ -9,6 +9,7 @@
 
 #define GUESSED_ROWS 1000
 #define PAIR_NAME    "features" /* of the sparse column */
+#define EXACT_MAX    0x1p53     /* all integers up to it are doubles */
 
 /* Reads the columns of the first rows. */
 static struct status read_first_rows(const char *path, const struct record_format *format,
@@ -216,6 +217,9 @@ static struct schema_column guess_column(const struct record_field *field,
     if (field->is_text)
         guess.dtype = guess_text_dtype(column, arena, &guess.no_number);
     guess.is_whole_so_far = field->is_text && guess.dtype == COLUMN_INT64;
+    guess.log = guess.has_default = field->is_count && guess.dtype != COLUMN_BYTES;
+    if (guess.has_default)
+        return guess;
     if (guess.kind == SCHEMA_DENSE && guess.dtype != COLUMN_BYTES) /* an empty text is a text */
         guess.missing_rows = count_missing(columns, column);
     return guess;
@@ -244,8 +248,9 @@ static void list_classes(const struct column *column, struct arena *arena, struc
     out->classes_count = count;
 }
 
-/* The spread of the finite numbers so far. */
+/* The spread of the finite numbers so far, or of their logarithms as a schema's "log" takes them. */
 struct spread {
+    bool of_logs;
     double count, mean, squares;
 };
 
@@ -253,6 +258,8 @@ static void add_number(struct spread *spread, double number)
 {
     if (!isfinite(number))
         return;
+    if (spread->of_logs)
+        number = number > 0 ? log1p(number) : 0;
     double distance = number - spread->mean;
     spread->mean += distance / ++spread->count;
     spread->squares += distance * (number - spread->mean);
@@ -286,16 +293,22 @@ static void add_field(struct spread *spread, const struct column *column, size_t
 }
 
 /* Sets mean and stddev to those of the finite values. If all are equal, only the mean, so that they
- * become 0: a constant such as 20141021 would make the training diverge. */
+ * become 0: a constant such as 20141021 would make the training diverge. A row without a value gets
+ * the mean, which becomes 0. */
 static void measure_column(const struct column *column, struct schema_column *out)
 {
-    struct spread spread = { 0 };
+    struct spread spread = { .of_logs = out->log };
 
     for (size_t i = 0; i < column->count; i++)
         add_field(&spread, column, i, out);
     out->mean = spread.mean;
     if (spread.squares > 0)
         out->stddev = sqrt(spread.squares / spread.count);
+    if (out->missing_rows == 0 || spread.count == 0 || fabs(spread.mean) > EXACT_MAX)
+        return;
+    out->has_default = true;
+    out->default_value = out->dtype == COLUMN_INT64 ? round(spread.mean) : (float)spread.mean;
+    out->missing_rows = 0;
 }
 
 static void take_hints(const struct schema_hints *hints, const struct column *column,

@@ -81,22 +81,24 @@ static struct status load_rows(struct session *session)
     return status_in(weigh_classes(session), "--class_weight");
 }
 
-/* The files decide the width of an input that takes any. */
-static struct status fit_width(struct session *session)
+/* The files decide the widths of inputs that take any. The first feeds are the inputs. */
+static struct status fit_widths(struct session *session)
 {
     const struct data_split *train = session->data->train;
-    const struct training_feed *feed = session->graph.feeds;
     struct layers_model *model = session->options.model;
+    int64_t *widths = ARENA_ARRAY(session->arena, int64_t, model->inputs_count);
+    bool differ = false;
 
     if (!model->training.any_width || *session->options.flags.train_files == '\0')
         return status_ok();
-    while (feed->role != FEED_INPUT)
-        feed++;
-    int column = data_split_column(train, feed->spec.name);
-    int64_t width = train->columns[column].spec.shape.dims[1];
-    if (width == model->inputs[0].shape.dims[1])
+    for (int i = 0; i < model->inputs_count; i++) {
+        int column = data_split_column(train, session->graph.feeds[i].spec.name);
+        widths[i] = train->columns[column].spec.shape.dims[1];
+        differ |= widths[i] != model->inputs[i].shape.dims[1];
+    }
+    if (!differ)
         return status_ok();
-    TRY(layers_set_width(model, width));
+    TRY(layers_set_widths(model, widths));
     return session_remake_graph(session);
 }
 
@@ -162,7 +164,7 @@ static struct status check_data(const struct session *session)
 struct status session_load_data(struct session *session)
 {
     TRY(load_rows(session));
-    TRY(fit_width(session));
+    TRY(fit_widths(session));
     TRY(fit_labels(session));
     TRY(load_candidates(session));
     return check_data(session);

@@ -106,11 +106,11 @@ static bool read_equation(const char *text, const struct shape *in, struct einsu
 }
 
 /* Reads a size of output_shape; null: that of the input, -1 if it is open. Returns false if it does
- * not fit. */
-static bool read_size(const struct json_value *size, int64_t in, int64_t *out)
+ * not fit. In a model of any width, the input's size counts. */
+static bool read_size(const struct json_value *size, int64_t in, bool any_width, int64_t *out)
 {
     *out = in;
-    if (json_value_is_null(size))
+    if (json_value_is_null(size) || (any_width && in > 0))
         return true;
     if (size->kind != JSON_VALUE_INT || size->integer < 1 || size->integer > INT32_MAX ||
         !may_be_equal(size->integer, in))
@@ -120,7 +120,7 @@ static bool read_size(const struct json_value *size, int64_t in, int64_t *out)
 }
 
 /* Reads the sizes of the output's labels except the batch from output_shape. */
-static bool read_sizes(const struct layer *layer, struct einsum_shapes *einsum)
+static bool read_sizes(const struct layer *layer, bool any_width, struct einsum_shapes *einsum)
 {
     const struct json_value *value = layer_arg(layer, "output_shape")->value;
     const struct einsum_labels *in = &einsum->equation.inputs[0], *out = &einsum->equation.output;
@@ -135,7 +135,7 @@ static bool read_sizes(const struct layer *layer, struct einsum_shapes *einsum)
     for (int i = first; i < out->count; i++) {
         const struct json_value *size =
             value->kind == JSON_VALUE_LIST ? &value->members[i - first] : value;
-        if (!read_size(size, dim_of(in, einsum->dots, &einsum->in, out->at[i]),
+        if (!read_size(size, dim_of(in, einsum->dots, &einsum->in, out->at[i]), any_width,
                        &einsum->out.dims[axis_at(out, einsum->dots, i)]))
             return false;
     }
@@ -287,7 +287,7 @@ static struct endpoint einsum_build(struct layer_context *context, const struct 
     }
     if (!kernel_is_known(context, layer, x, &einsum))
         return x;
-    if (!read_sizes(layer, &einsum) || !read_kernel(&einsum)) {
+    if (!read_sizes(layer, context->any_width, &einsum) || !read_kernel(&einsum)) {
         layer_fail(context, layer,
                    "argument 'output_shape' does not fit '%s' and an input of shape %s", text,
                    shape_text(shape));

@@ -103,16 +103,24 @@ static void a_model_of_any_width_takes_another(void **state)
     (void)state;
     struct layers_model *model = model_of("mlp");
 
-    assert_ok(layers_set_width(model, 3));
+    assert_ok(layers_set_widths(model, (const int64_t[]){ 3 }));
     struct layers_graph built = build_mode(model, LAYERS_TRAIN, 0);
     assert_string_equal(shape_text(endpoint_shape(built.inputs[0])), "[?,3]");
     assert_int_equal(built.variables[0].shape.dims[0], 3);
     graph_finish(built.graph);
-    assert_int_equal(layers_set_width(model, (int64_t)1 << 31).code, STATUS_INVALID_ARGUMENT);
+    assert_int_equal(layers_set_widths(model, (const int64_t[]){ (int64_t)1 << 31 }).code,
+                     STATUS_INVALID_ARGUMENT);
     assert_false(model_of("convnet")->training.any_width);
 
+    model = model_of("deepfm");
+    assert_ok(layers_set_widths(model, (const int64_t[]){ 3, 2 }));
+    built = build_mode(model, LAYERS_TRAIN, 0);
+    assert_string_equal(shape_text(endpoint_shape(built.inputs[0])), "[?,3]");
+    assert_string_equal(shape_text(endpoint_shape(built.inputs[1])), "[?,2]");
+    graph_finish(built.graph);
+
     model = model_of("sparse_logistic");
-    assert_ok(layers_set_width(model, 5));
+    assert_ok(layers_set_widths(model, (const int64_t[]){ 5 }));
     built = build_mode(model, LAYERS_TRAIN, 0);
     assert_int_equal(built.variables[0].shape.dims[0], 5);
     graph_finish(built.graph);

@@ -773,7 +773,7 @@ static const struct row {
     { "any width of an image",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4, 4]") "]}, \"training_config\": {\"any_width\": true}}",
-      STATUS_INVALID_ARGUMENT, "training_config: any_width, but the model has not one dense" },
+      STATUS_INVALID_ARGUMENT, "training_config: any_width, but the input '" },
     { "any width that is no truth value",
       "{\"class_name\": \"Sequential\", \"config\": {\"layers\": [" INPUT(
           "[null, 4]") "]}, \"training_config\": {\"any_width\": 1}}",
