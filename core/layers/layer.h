@@ -1,6 +1,6 @@
 /*
  * layer: a layer, and what its class's function needs to add it to a graph. A class is one row of
- * the table in classes/classes.c: its arguments with Keras' defaults, and that function. Such a
+ * the list in classes/classes.def: its arguments with Keras' defaults, and that function. Such a
  * function also uses layer_variable.h (variables, tables of rows) and sizes.h (shapes, axes).
  * Internal to layers/.
  */

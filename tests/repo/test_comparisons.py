@@ -41,7 +41,7 @@ def trained_models():
 
 
 def layers():
-    """Keras' names of the rows of both tables in core/layers/classes/classes.c, operations apart."""
+    """Keras' names of the rows of core/layers/classes/classes.def, by their nouns; those of operations begin with op_."""
     names = {}
     for path in files(".c"):
         if path.startswith("core/layers/"):
@@ -50,7 +50,8 @@ def layers():
             is_of_ops = "/classes/op" in path
             for noun, name in re.findall(r"^[A-Z][A-Z_]*\((\w+),\s*\"(\w+)\"", source, re.M):
                 names["op_" + noun if is_of_ops else noun] = name
-    nouns = re.findall(r"&layer_(\w+)", text("core/layers/classes/classes.c"))
+    rows = re.findall(r"^(LAYER|OPERATION)\((\w+)\)", text("core/layers/classes/classes.def"), re.M)
+    nouns = [noun if kind == "LAYER" else "op_" + noun for kind, noun in rows]
     return {noun: names.get(noun) for noun in nouns}
 
 

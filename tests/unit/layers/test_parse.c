@@ -107,7 +107,7 @@ static const struct row {
       SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Rescaling", "\"scale\": \"twice\"")),
       STATUS_INVALID_ARGUMENT, "argument 'scale' wants finite numbers" },
     { "an unknown layer", SEQUENTIAL(INPUT("[null, 4]") ", " LAYER("Conv9D", "")),
-      STATUS_INVALID_ARGUMENT, "unknown layer 'Conv9D'; known: InputLayer, Dense, Conv2D, " },
+      STATUS_INVALID_ARGUMENT, "unknown layer 'Conv9D'; known: InputLayer, Dense, Flatten, " },
     { "a layer of one's own",
       SEQUENTIAL(INPUT("[null, 4]") ", {\"module\": null, \"registered_name\": \"My>Add\", "
                                     "\"class_name\": \"Add\", \"config\": {\"name\": \"sum\"}}"),
