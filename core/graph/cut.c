@@ -82,7 +82,10 @@ static struct status find_variable(const struct cut *cut, struct endpoint refere
     struct endpoint at = reference;
 
     for (int steps = 0; steps <= cut->tables->graph->count; steps++) {
-        if (at.node->inputs_count == 0 && !op_has(at.node->op, OP_MAKES)) {
+        bool is_source = at.node->inputs_count == 0;
+        if (is_source && op_has(at.node->op, OP_MAKES))
+            break; /* a copy of the node would make another variable */
+        if (is_source) {
             *out = at.node;
             return status_ok();
         }
