@@ -45,6 +45,12 @@ static void mark_reached(struct gradient_walk *walk)
     }
 }
 
+static struct status no_gradient(const struct node *node)
+{
+    return status_error(STATUS_UNIMPLEMENTED, "node '%s': the op '%s' has no gradient", node->name,
+                        node->op_name);
+}
+
 static void arrive(struct gradient_walk *walk, struct endpoint at, struct endpoint gradient)
 {
     struct arrival **list = &walk->arrivals[at.node->id][at.index];
@@ -52,6 +58,16 @@ static void arrive(struct gradient_walk *walk, struct endpoint at, struct endpoi
 
     *arrival = (struct arrival){ gradient, *list };
     *list = arrival;
+}
+
+/* The same for an endpoint that may be of an unknown op, whose outputs are not counted. */
+static struct status pass_on(struct gradient_walk *walk, struct endpoint at,
+                             struct endpoint gradient)
+{
+    if (at.index >= at.node->outputs_count)
+        return no_gradient(at.node);
+    arrive(walk, at, gradient);
+    return status_ok();
 }
 
 /* The sum of the gradients that arrived, made once, on demand. */
@@ -87,8 +103,7 @@ static struct status emit(struct gradient_walk *walk, struct node *node,
     struct gradient_context context = { b, node, outputs, wanted, inputs };
 
     if (node->op == NULL)
-        return status_error(STATUS_UNIMPLEMENTED, "node '%s': the op '%s' has no gradient",
-                            node->name, node->op_name);
+        return no_gradient(node);
     for (int i = 0; i < count; i++)
         wanted[i] = depends(walk, node->inputs[i]);
 
@@ -100,7 +115,7 @@ static struct status emit(struct gradient_walk *walk, struct node *node,
     TRY(builder_status(b));
     for (int i = 0; i < count; i++)
         if (wanted[i] && inputs[i].node != NULL)
-            arrive(walk, node->inputs[i], inputs[i]);
+            TRY(pass_on(walk, node->inputs[i], inputs[i]));
     return status_ok();
 }
 
@@ -203,8 +218,8 @@ static struct status accumulate(struct gradient_walk *walk, const struct seeds *
     mark_reached(walk);
     for (int i = 0; i < seeds->count; i++)
         if (depends(walk, seeds->ys[i]))
-            arrive(walk, seeds->ys[i],
-                   seeds->dys != NULL ? seeds->dys[i] : ones_like(b, seeds->ys[i]));
+            TRY(pass_on(walk, seeds->ys[i],
+                        seeds->dys != NULL ? seeds->dys[i] : ones_like(b, seeds->ys[i])));
     struct status status = visit_all(walk);
     if (!status_is_ok(status)) /* an unknown op also leaves its output without a type */
         TRY(explain_missing(walk, seeds));

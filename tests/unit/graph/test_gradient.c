@@ -595,6 +595,26 @@ static void all_ops_without_a_gradient_are_named(void **state)
     arena_destroy(of);
 }
 
+/* Its type is known from its user alone, and its outputs from nobody. */
+static void an_unknown_op_has_no_gradient(void **state)
+{
+    (void)state;
+    struct arena *of = arena_create(0);
+    struct builder b = small_graph(of);
+    struct node *unknown;
+    struct endpoint gradient;
+
+    assert_ok(graph_add(b.graph, "Frobnicate", "strange", &unknown));
+    node_add_input(b.graph, unknown, x);
+    struct endpoint y = build(&b, "Neg", NULL, 1, (struct endpoint[]){ { unknown, 3 } },
+                              (const struct attr[]){ attr_type("T", DT_FLOAT), ATTR_END });
+    assert_ok(builder_status(&b));
+    assert_fails(graph_gradients(&b, sum(&b, y), 1, &x, &gradient), STATUS_UNIMPLEMENTED,
+                 "node 'strange': the op 'Frobnicate' has no gradient");
+    graph_finish(b.graph);
+    arena_destroy(of);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -609,6 +629,7 @@ int main(void)
         cmocka_unit_test(the_branch_that_runs_gives_the_gradient),
         cmocka_unit_test(an_op_without_a_gradient_in_a_loop_is_named),
         cmocka_unit_test(all_ops_without_a_gradient_are_named),
+        cmocka_unit_test(an_unknown_op_has_no_gradient),
     };
     struct test_group group = { 0 };
 
