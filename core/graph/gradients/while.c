@@ -180,34 +180,36 @@ static bool is_const(const struct node *node)
     return strcmp(node->op_name, "Const") == 0;
 }
 
-/* Lists the forward values that a node of the gradient needs, itself or through others. */
-static void take_inputs(struct loop_gradient *g, const struct node *node, bool *seen)
+static bool is_given(const struct loop_gradient *g, const struct node *node)
 {
-    if (seen[node->id])
-        return;
-    seen[node->id] = true;
-    for (int i = 0; i < node->inputs_count; i++) {
-        struct endpoint input = node->inputs[i];
-        if (!g->is_forward[input.node->id])
-            take_inputs(g, input.node, seen);
-        else if (!is_const(input.node))
-            add_taken(g, input);
-    }
+    for (int i = 0; i < g->count; i++)
+        if (g->flows[i] && g->given[i].node == node)
+            return true;
+    return false;
 }
 
+/* The backward body needs the value: a node of the gradient, or a forward value. */
+static void take(struct loop_gradient *g, struct endpoint value)
+{
+    if (!g->is_forward[value.node->id])
+        g->is_copied[value.node->id] = !is_given(g, value.node);
+    else if (!is_const(value.node))
+        add_taken(g, value);
+}
+
+/* Lists what the backward body needs. In the gradient, a node comes after its inputs. */
 static void list_taken(struct loop_gradient *g)
 {
-    bool *seen = ARENA_ARRAY(g->arena, bool, g->body.graph->count);
+    const struct graph *graph = g->body.graph;
 
-    for (int i = 0; i < g->count; i++) {
-        struct endpoint found = g->found[i];
-        if (!g->flows[i] || found.node == NULL)
-            continue;
-        if (!g->is_forward[found.node->id])
-            take_inputs(g, found.node, seen);
-        else if (!is_const(found.node))
-            add_taken(g, found);
-    }
+    g->gradient_end = graph->count;
+    g->is_copied = ARENA_ARRAY(g->arena, bool, graph->count);
+    for (int i = 0; i < g->count; i++)
+        if (g->flows[i] && g->found[i].node != NULL)
+            take(g, g->found[i]);
+    for (int id = graph->count - 1; id >= 0; id--)
+        for (int k = 0; k < graph->nodes[id]->inputs_count && g->is_copied[id]; k++)
+            take(g, graph->nodes[id]->inputs[k]);
 }
 
 /* ---- the forward loop, with the count and the lists ---- */
@@ -239,7 +241,6 @@ static struct status add_forward_body(struct loop_gradient *g, const char **out)
     struct graph *graph = body.graph, only = *graph;
     struct builder *b = &g->inner;
     const struct shape scalar = shape_scalar();
-    int gradient_end = graph->count;
 
     extend(g->arena, &body, 1 + pushed_count(g));
     struct endpoint count = function_add_arg(b, &body, DT_INT32, &scalar);
@@ -256,7 +257,7 @@ static struct status add_forward_body(struct loop_gradient *g, const char **out)
     only.nodes = ARENA_ARRAY(g->arena, struct node *, graph->count);
     only.count = 0;
     for (int i = 0; i < graph->count; i++)
-        if (i >= gradient_end || g->is_forward[i])
+        if (i >= g->gradient_end || g->is_forward[i])
             only.nodes[only.count++] = graph->nodes[i];
     body.graph = &only;
     return function_add(g->c->builder->graph,

@@ -27,7 +27,9 @@ struct loop_gradient {
     struct endpoint *given;    /* in it: placeholders for the gradients of the results [count] */
     struct endpoint *found;    /* in it: the gradients of the arguments [count] */
     int forward_count;         /* its first nodes are the forward body's */
+    int gradient_end;          /* the nodes from there on are not the gradient's */
     bool *is_forward;          /* by node id: the forward body computes it */
+    bool *is_copied;           /* by node id: the backward body computes it */
     struct taken *taken;
     int taken_count, taken_capacity;
 };

@@ -127,6 +127,7 @@ static struct status build_backward(struct loop_gradient *g, struct while_loop *
     struct builder *b = &loop->builder;
     struct endpoint *given = ARENA_ARRAY(g->arena, struct endpoint, g->count);
     struct copies copies = { .g = g, .b = b, .given = given };
+    struct node *copy;
     int at = 1, flows = 0;
 
     copies.images = ARENA_ARRAY(g->arena, struct node *, g->body.graph->count);
@@ -136,6 +137,9 @@ static struct status build_backward(struct loop_gradient *g, struct while_loop *
     results[0] = loop->values[0];
     pop_taken(g, b, loop->values + at + flows, results + at + flows);
     TRY(builder_status(b));
+    for (int id = 0; id < g->gradient_end; id++) /* inputs first */
+        if (g->is_copied[id])
+            TRY(copy_node(&copies, g->body.graph->nodes[id], &copy));
     for (int i = 0; i < g->count; i++) {
         if (!g->flows[i])
             continue;

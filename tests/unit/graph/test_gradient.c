@@ -615,6 +615,27 @@ static void an_unknown_op_has_no_gradient(void **state)
     arena_destroy(of);
 }
 
+#define BODY_NODES 100000 /* with a call for each, the stack would end */
+
+static void a_loop_with_a_long_body_has_a_gradient(void **state)
+{
+    (void)state;
+    struct arena *of = arena_create(0);
+    struct builder b = small_graph(of);
+    struct while_loop loop;
+    struct endpoint y, gradient;
+
+    assert_ok(while_loop_begin(&loop, &b, "turns", 1, &x));
+    struct endpoint result = loop.values[0];
+    for (int i = 0; i < BODY_NODES; i++)
+        result = build_unary(&loop.builder, "Neg", NULL, result);
+    assert_ok(while_loop_end(&loop, 3, &result, &y));
+    assert_ok(graph_gradients(&b, sum(&b, y), 1, &x, &gradient));
+    assert_non_null(gradient.node);
+    graph_finish(b.graph);
+    arena_destroy(of);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -630,6 +651,7 @@ int main(void)
         cmocka_unit_test(an_op_without_a_gradient_in_a_loop_is_named),
         cmocka_unit_test(all_ops_without_a_gradient_are_named),
         cmocka_unit_test(an_unknown_op_has_no_gradient),
+        cmocka_unit_test(a_loop_with_a_long_body_has_a_gradient),
     };
     struct test_group group = { 0 };
 
