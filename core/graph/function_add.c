@@ -3,6 +3,10 @@
 #include "graph/function.h"
 #include "graph/library.h"
 
+/* Nodes of all functions that are added to a graph: the gradient of a branch holds that of each
+ * branch inside it, so a small file may ask for any number. */
+#define ADDED_NODES_MAX (1 << 20)
+
 /* The name of an argument of a signature: "arg_3"; the nodes of the body must not have it. */
 static const char *arg_name(struct arena *arena, int index)
 {
@@ -120,6 +124,7 @@ void function_own_library(struct graph *graph)
     *graph->library = *shared;
     graph->library->capacity = shared->count; /* the list is shared: the next function moves it */
     graph->library->by_name = (struct map){ .arena = graph->arena };
+    graph->library->name_counters = (struct map){ 0 };
     for (int i = 0; i < shared->count; i++)
         map_put_text(&graph->library->by_name, shared->functions[i].signature.name,
                      &shared->functions[i]);
@@ -132,6 +137,7 @@ void function_nest_library(struct graph *graph)
     graph->library = NULL;
     function_share_library(graph);
     graph->library->outer = outer;
+    graph->library->added_nodes = outer != NULL ? outer->added_nodes : 0;
 }
 
 /* Makes room for one more function. The list at least doubles, so the copies are amortized;
@@ -152,7 +158,6 @@ static void reserve(struct graph *graph, struct function_library *library)
 
 static void append(struct graph *graph, const struct function *function)
 {
-    function_share_library(graph);
     struct function_library *library = graph->library;
     reserve(graph, library);
     struct function *added = &library->functions[library->count++];
@@ -160,14 +165,34 @@ static void append(struct graph *graph, const struct function *function)
     map_put_text(&library->by_name, added->signature.name, added);
 }
 
+/* The name, with a number appended if that is taken. */
+static const char *unique_name(struct graph *graph, const char *wanted)
+{
+    struct map *counters = &graph->library->name_counters;
+    const char *base = arena_strdup(graph->arena, wanted), *unique = base;
+    uintptr_t suffix = (uintptr_t)map_get_text(counters, base);
+
+    while (function_find(graph->library, unique) != NULL)
+        unique = arena_printf(graph->arena, "%s_%u", base, (unsigned)++suffix);
+    if (suffix > 0)
+        map_put_text(counters, base, (void *)suffix);
+    return unique;
+}
+
 struct status function_add(struct graph *graph, const char *wanted,
                            const struct function_body *body, const char **out)
 {
     struct function function = { 0 };
-    const char *name = arena_strdup(graph->arena, wanted);
 
-    for (int i = 1; function_find(graph->library, name) != NULL; i++)
-        name = arena_printf(graph->arena, "%s_%d", wanted, i);
+    function_share_library(graph);
+    if (graph->library->name_counters.arena == NULL)
+        graph->library->name_counters.arena = graph->arena;
+    graph->library->added_nodes += body->graph->count + 1;
+    if (graph->library->added_nodes > ADDED_NODES_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "the functions made for branches and loops have over %d nodes",
+                            ADDED_NODES_MAX);
+    const char *name = unique_name(graph, wanted);
     TRY(fill(&function, name, body, graph->arena));
     append(graph, &function);
     *out = name;

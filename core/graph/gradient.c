@@ -1,7 +1,11 @@
 #include "graph/gradient.h"
 
 #include "graph/gradients/gradients.h"
+#include "graph/library.h"
 #include "graph/order.h"
+
+/* Branches and loops in each other, as many as a plan has: a function may also call itself. */
+#define NESTING_MAX 64
 
 /* Gradients of an output, from those of its uses that were visited so far. */
 struct arrival {
@@ -242,12 +246,31 @@ static struct status walk_back(struct builder *builder, const struct seeds *seed
     return status;
 }
 
+/* Bodies share the library of the graph around them, and so the count of walks in progress. */
+static struct status walk_into(struct builder *builder, const struct seeds *seeds, int xs_count,
+                               const struct endpoint *xs, struct endpoint *gradients)
+{
+    struct function_library *library = builder->graph->library;
+
+    if (library == NULL)
+        return walk_back(builder, seeds, xs_count, xs, gradients);
+    if (library->walks > NESTING_MAX)
+        return status_error(STATUS_INVALID_ARGUMENT,
+                            "the gradient of branches and loops that are nested deeper than %d "
+                            "levels",
+                            NESTING_MAX);
+    library->walks++;
+    struct status status = walk_back(builder, seeds, xs_count, xs, gradients);
+    library->walks--;
+    return status;
+}
+
 struct status graph_gradients(struct builder *builder, struct endpoint y, int xs_count,
                               const struct endpoint *xs, struct endpoint *gradients)
 {
     const struct seeds seeds = { .count = 1, .ys = &y };
 
-    return walk_back(builder, &seeds, xs_count, xs, gradients);
+    return walk_into(builder, &seeds, xs_count, xs, gradients);
 }
 
 struct status graph_gradients_from(struct builder *builder, int ys_count, const struct endpoint *ys,
@@ -256,5 +279,5 @@ struct status graph_gradients_from(struct builder *builder, int ys_count, const 
 {
     const struct seeds seeds = { .count = ys_count, .ys = ys, .dys = dys };
 
-    return walk_back(builder, &seeds, xs_count, xs, gradients);
+    return walk_into(builder, &seeds, xs_count, xs, gradients);
 }

@@ -57,6 +57,9 @@ struct function_library {
     struct function *functions;           /* in file order */
     int count, capacity;                  /* capacity: of those that function_add may still fill */
     struct map by_name;                   /* name -> struct function */
+    struct map name_counters;             /* name -> the last suffix that made it unique */
+    int added_nodes;                      /* of the functions that function_add has added */
+    int walks;                            /* of gradient.c, one inside the other */
     struct library_gradient *gradients, *registered;
     int gradients_count, registered_count;
 };

@@ -636,6 +636,97 @@ static void a_loop_with_a_long_body_has_a_gradient(void **state)
     arena_destroy(of);
 }
 
+/* An If in a function of the library, whose branches may be that function itself. */
+static struct endpoint build_if_of(struct builder *b, struct endpoint condition,
+                                   struct endpoint value, const char *branch)
+{
+    const enum dtype type = DT_FLOAT;
+    const struct endpoint inputs[] = { condition, value, condition };
+    return build(b, "StatelessIf", NULL, 3, inputs,
+                 (const struct attr[]){ attr_types(b, "Tout", 1, &type),
+                                        attr_function(b, "then_branch", branch),
+                                        attr_function(b, "else_branch", branch), ATTR_END });
+}
+
+static const char *add_if_function(struct builder *outer, const char *name, const char *branch)
+{
+    struct arena *of = outer->graph->arena;
+    const struct shape shape = shape_of(2, 3), scalar = shape_scalar();
+    function_share_library(outer->graph);
+    struct function_body body = { .graph = graph_create(of) };
+    struct builder b = builder_init(body.graph);
+    const char *added;
+
+    body.graph->library = outer->graph->library;
+    body.args = ARENA_ARRAY(of, struct endpoint, 2);
+    struct endpoint value = function_add_arg(&b, &body, DT_FLOAT, &shape);
+    struct endpoint condition = function_add_arg(&b, &body, DT_BOOL, &scalar);
+    struct endpoint result = branch == NULL ? build_unary(&b, "Tanh", NULL, value)
+                                            : build_if_of(&b, condition, value, branch);
+    assert_ok(builder_status(&b));
+    body.results = &result;
+    body.results_count = 1;
+    assert_ok(function_add(outer->graph, name, &body, &added));
+    return added;
+}
+
+static void assert_refused(const char *(*add)(struct builder *b), enum status_code code,
+                           const char *text)
+{
+    struct arena *of = arena_create(0);
+    struct builder b = small_graph(of);
+    struct endpoint gradient;
+    struct endpoint condition = build_placeholder(&b, NULL, DT_BOOL, shape_scalar());
+    struct endpoint y = build_if_of(&b, condition, x, add(&b));
+    assert_ok(builder_status(&b));
+    assert_fails_naming(graph_gradients(&b, sum(&b, y), 1, &x, &gradient), code, text);
+    graph_finish(b.graph);
+    arena_destroy(of);
+}
+
+static const char *add_itself(struct builder *b)
+{
+    return add_if_function(b, "itself", "itself");
+}
+
+/* Each function is both branches of the next one. */
+static const char *add_many(struct builder *b)
+{
+    const char *name = add_if_function(b, "inner", NULL);
+    for (int i = 0; i < 40; i++)
+        name = add_if_function(b, "outer", name);
+    return name;
+}
+
+static void a_branch_that_takes_itself_has_no_gradient(void **state)
+{
+    (void)state;
+    assert_refused(add_itself, STATUS_INVALID_ARGUMENT, "nested deeper than 64 levels");
+}
+
+static void gradients_of_branches_without_end_are_refused(void **state)
+{
+    (void)state;
+    assert_refused(add_many, STATUS_RESOURCE_EXHAUSTED, "have over 1048576 nodes");
+}
+
+#define SAME_NAMES 20000
+
+static void functions_of_one_name_take_no_memory_for_the_search(void **state)
+{
+    (void)state;
+    struct arena *of = arena_create(0);
+    struct builder b = small_graph(of);
+    struct function_body body = { .graph = graph_create(of) };
+    const char *name = NULL;
+    for (int i = 0; i < SAME_NAMES; i++)
+        assert_ok(function_add(b.graph, "branch_grad", &body, &name));
+    assert_string_equal(name, "branch_grad_19999");
+    assert_true(arena_used(of) < (size_t)64 << 20);
+    graph_finish(b.graph);
+    arena_destroy(of);
+}
+
 int main(void)
 {
     static const struct CMUnitTest plain[] = {
@@ -652,6 +743,9 @@ int main(void)
         cmocka_unit_test(all_ops_without_a_gradient_are_named),
         cmocka_unit_test(an_unknown_op_has_no_gradient),
         cmocka_unit_test(a_loop_with_a_long_body_has_a_gradient),
+        cmocka_unit_test(a_branch_that_takes_itself_has_no_gradient),
+        cmocka_unit_test(gradients_of_branches_without_end_are_refused),
+        cmocka_unit_test(functions_of_one_name_take_no_memory_for_the_search),
     };
     struct test_group group = { 0 };
 
