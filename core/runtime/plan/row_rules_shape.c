@@ -19,7 +19,7 @@ static bool is_one(const struct tensor *constant)
     return constant != NULL && constant->size == 1;
 }
 
-/* counts[begin : end] with stride 1, or counts[begin]. */
+/* counts[begin : end] with stride 1, or counts[begin]. Of the masks, bit 0 counts. */
 static struct row_fact slice_counts(const struct rows *rows, const struct node *node)
 {
     const struct row_fact *counts = input_fact(rows, node, 0);
@@ -31,12 +31,15 @@ static struct row_fact slice_counts(const struct rows *rows, const struct node *
         node_attr_int_or_0(node, "ellipsis_mask") != 0)
         return none;
     int64_t count = counts->elements_count;
-    int64_t from = node_attr_int_or_0(node, "begin_mask") ? 0 : tensor_index(begin, 0);
-    int64_t to = node_attr_int_or_0(node, "end_mask") ? count : tensor_index(end, 0);
+    bool is_element = (node_attr_int_or_0(node, "shrink_axis_mask") & 1) != 0;
+    bool has_begin = is_element || (node_attr_int_or_0(node, "begin_mask") & 1) == 0;
+    bool has_end = (node_attr_int_or_0(node, "end_mask") & 1) == 0;
+    int64_t from = has_begin ? tensor_index(begin, 0) : 0;
+    int64_t to = has_end ? tensor_index(end, 0) : count;
     from += from < 0 ? count : 0;
     to += to < 0 ? count : 0;
     struct row_fact slice = { .kind = FACT_COUNTS, .rank = 1 };
-    if (node_attr_int_or_0(node, "shrink_axis_mask")) {
+    if (is_element) {
         slice.rank = 0;
         to = from + 1;
     }

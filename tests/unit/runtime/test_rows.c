@@ -252,6 +252,30 @@ static struct endpoint first_columns(struct endpoint x, struct endpoint y)
                  (struct attr[]){ attr_int("begin_mask", 1), attr_int("end_mask", 1), ATTR_END });
 }
 
+/* The masks say nothing about dimension 0 of the shape, which is its only one. */
+static struct endpoint reshape_by_another_dimension_masked(struct endpoint x, struct endpoint y)
+{
+    const struct endpoint inputs[] = { build_unary(&b, "Shape", NULL, y), INTS(1), INTS(2),
+                                       INTS(1) };
+    struct endpoint columns =
+        build(&b, "StridedSlice", NULL, 4, inputs,
+              (struct attr[]){ attr_int("begin_mask", 2), attr_int("end_mask", 2), ATTR_END });
+    const struct endpoint parts[] = { columns, INTS(-1), build_const_int(&b, 0) };
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "ConcatV2", NULL, 3, parts, NULL));
+}
+
+/* An element is at its begin, whatever the mask says. */
+static struct endpoint reshape_by_a_masked_element(struct endpoint x, struct endpoint y)
+{
+    const struct endpoint inputs[] = { build_unary(&b, "Shape", NULL, y), INTS(1), INTS(2),
+                                       INTS(1) };
+    struct endpoint columns = build(
+        &b, "StridedSlice", NULL, 4, inputs,
+        (struct attr[]){ attr_int("begin_mask", 1), attr_int("shrink_axis_mask", 1), ATTR_END });
+    const struct endpoint parts[] = { columns, build_const_int(&b, -1) };
+    return build_binary(&b, "Reshape", NULL, x, build(&b, "Pack", NULL, 2, parts, NULL));
+}
+
 /* Half of the size of a dimension. */
 static struct endpoint half_of(struct endpoint x, int32_t axis)
 {
@@ -478,6 +502,9 @@ static const struct row rows[] = {
     { "a reshape across rows", reshape_across_rows, false },
     { "a reshape by the number of rows", reshape_by_shape, true },
     { "a reshape by another dimension", reshape_by_another_dimension, false },
+    { "a reshape by another dimension, with masks of none", reshape_by_another_dimension_masked,
+      false },
+    { "a reshape by an element of the shape, with a mask", reshape_by_a_masked_element, false },
     { "a reshape by joined lists of sizes", reshape_by_joined_lists, true },
     { "a reshape by half of the number of rows", pairs_of_rows, false },
     { "a reshape by a part of a shape without an end", part_without_an_end, false },
