@@ -176,15 +176,16 @@ static void bind_strides(const struct einsum_labels *labels, int n, const struct
                          struct einsum_binding *axes)
 {
     int names[SHAPE_RANK_MAX];
-    int64_t stride = 1;
+    int64_t stride = 1, size;
+    bool fits = shape_fits(shape, &size); /* a declared shape may be of any size */
     label_dims(labels, shape->rank - labels->count, names);
     for (int d = shape->rank - 1; d >= 0; d--) {
         struct einsum_axis *axis = find_axis(axes, names[d]);
         if (shape->dims[d] == 1 && axis->dim != 1)
             axis->in[n] = false;
-        else
+        else if (fits)
             axis->strides[n] += stride;
-        stride *= shape->dims[d];
+        stride *= fits ? shape->dims[d] : 1;
     }
 }
 

@@ -76,12 +76,13 @@ static struct status windows(const struct node *node, int64_t input, int64_t siz
                          ? input + explicit_padding(node, i)
                          : input;
     int64_t reach = (size - 1) * dilation + 1;
+    int64_t left = padded - reach;
     /* a window that is less than a stride too large gives 0, as in TensorFlow */
-    if (padded - reach + stride < 0)
+    if (left < -stride)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "window of %lld does not fit into %lld with padding %.*s",
                             (long long)reach, (long long)padded, (int)padding.size, padding.data);
-    *out = (padded - reach + stride) / stride;
+    *out = left < 0 ? 0 : left / stride + 1;
     return status_ok();
 }
 

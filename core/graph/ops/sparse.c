@@ -65,10 +65,10 @@ struct status infer_ragged_to_sparse(struct infer_context *context)
 {
     int splits = context->node->inputs_count - 1;
     const struct shape *values = infer_input(context, splits);
-    int64_t rank = values->rank < 0 ? -1 : values->rank + splits, count = values->rank < 0 ? -1 : 1;
+    int64_t rank = values->rank < 0 ? -1 : values->rank + splits, count;
 
-    for (int i = 0; i < values->rank && count >= 0; i++)
-        count = values->dims[i] < 0 ? -1 : count * values->dims[i];
+    if (values->rank < 0 || !shape_fits(values, &count))
+        count = -1;
     const struct shape indices = shape_of(count, rank), flat = shape_of(count),
                        shape = shape_of(rank);
     infer_output(context, 0, &indices);

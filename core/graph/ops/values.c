@@ -3,10 +3,16 @@
 
 #include "graph/ops/infer.h"
 
-/* Chains of shape arithmetic in real models have a few nodes; a hostile chain ends here. */
+/* Chains of shape arithmetic in real models have a few nodes; a hostile chain ends here, and so
+ * does one that joins each value with itself. */
 #define DEPTH_MAX 10
+#define STEPS_MAX 1000
 
-static void evaluate(struct endpoint from, int depth, struct values *out);
+struct value_search {
+    int depth, steps;
+};
+
+static void evaluate(struct endpoint from, struct value_search *search, struct values *out);
 
 static void unknown(struct values *out)
 {
@@ -44,7 +50,7 @@ static void of_shape(const struct shape *shape, struct values *out)
         out->at[i] = shape->dims[i] >= 0 ? shape->dims[i] : VALUE_UNKNOWN;
 }
 
-static void of_pack(const struct node *node, int depth, struct values *out)
+static void of_pack(const struct node *node, struct value_search *search, struct values *out)
 {
     if (node->inputs_count > VALUES_MAX)
         return;
@@ -52,7 +58,7 @@ static void of_pack(const struct node *node, int depth, struct values *out)
     out->count = node->inputs_count;
     for (int i = 0; i < node->inputs_count; i++) {
         struct values element;
-        evaluate(node->inputs[i], depth, &element);
+        evaluate(node->inputs[i], search, &element);
         out->at[i] = element.rank == 0 ? element.at[0] : VALUE_UNKNOWN;
         if (element.rank == 1)
             unknown(out); /* a matrix */
@@ -61,13 +67,13 @@ static void of_pack(const struct node *node, int depth, struct values *out)
     }
 }
 
-static void of_concat(const struct node *node, int depth, struct values *out)
+static void of_concat(const struct node *node, struct value_search *search, struct values *out)
 {
     out->rank = 1;
     out->count = 0;
     for (int i = 0; i + 1 < node->inputs_count; i++) {
         struct values part;
-        evaluate(node->inputs[i], depth, &part);
+        evaluate(node->inputs[i], search, &part);
         if (part.rank != 1 || out->count + part.count > VALUES_MAX) {
             unknown(out);
             return;
@@ -77,23 +83,24 @@ static void of_concat(const struct node *node, int depth, struct values *out)
     }
 }
 
-/* x[begin:end:stride] or x[i] of a vector. */
-static void of_strided_slice(const struct node *node, int depth, struct values *out)
+/* x[begin:end:stride] or x[i] of a vector. Of the masks, bit 0 counts. */
+static void of_strided_slice(const struct node *node, struct value_search *search,
+                             struct values *out)
 {
     struct values x, begin, end, stride;
     if (node->inputs_count != 4)
         return;
-    evaluate(node->inputs[0], depth, &x);
-    evaluate(node->inputs[1], depth, &begin);
-    evaluate(node->inputs[2], depth, &end);
-    evaluate(node->inputs[3], depth, &stride);
+    evaluate(node->inputs[0], search, &x);
+    evaluate(node->inputs[1], search, &begin);
+    evaluate(node->inputs[2], search, &end);
+    evaluate(node->inputs[3], search, &stride);
     bool plain = node_attr_int_or_0(node, "ellipsis_mask") == 0 &&
                  node_attr_int_or_0(node, "new_axis_mask") == 0;
     if (x.rank != 1 || begin.rank != 1 || begin.count != 1 || end.rank != 1 || end.count != 1 ||
         stride.rank != 1 || stride.count != 1 || !plain)
         return;
     int64_t step = stride.at[0], first = begin.at[0], last = end.at[0];
-    if (node_attr_int_or_0(node, "shrink_axis_mask") != 0) {
+    if ((node_attr_int_or_0(node, "shrink_axis_mask") & 1) != 0) {
         if (first < 0 && first != VALUE_UNKNOWN)
             first += x.count;
         out->rank = 0;
@@ -104,13 +111,13 @@ static void of_strided_slice(const struct node *node, int depth, struct values *
     if (step == VALUE_UNKNOWN || step == 0)
         return;
     bool forward = step > 0;
-    if (node_attr_int_or_0(node, "begin_mask") != 0)
+    if ((node_attr_int_or_0(node, "begin_mask") & 1) != 0)
         first = forward ? 0 : x.count - 1;
     else if (first == VALUE_UNKNOWN)
         return;
     else if (first < 0)
         first += x.count;
-    if (node_attr_int_or_0(node, "end_mask") != 0)
+    if ((node_attr_int_or_0(node, "end_mask") & 1) != 0)
         last = forward ? x.count : -1;
     else if (last == VALUE_UNKNOWN)
         return;
@@ -146,13 +153,13 @@ static int64_t calculate(const struct node *node, int64_t a, int64_t b)
     return a + b;
 }
 
-static void of_binary(const struct node *node, int depth, struct values *out)
+static void of_binary(const struct node *node, struct value_search *search, struct values *out)
 {
     struct values a, b;
     if (node->inputs_count != 2)
         return;
-    evaluate(node->inputs[0], depth, &a);
-    evaluate(node->inputs[1], depth, &b);
+    evaluate(node->inputs[0], search, &a);
+    evaluate(node->inputs[1], search, &b);
     bool spread = a.count == b.count || a.count == 1 || b.count == 1;
     if (a.rank < 0 || b.rank < 0 || !spread)
         return;
@@ -162,11 +169,11 @@ static void of_binary(const struct node *node, int depth, struct values *out)
         out->at[i] = calculate(node, a.at[a.count == 1 ? 0 : i], b.at[b.count == 1 ? 0 : i]);
 }
 
-static void of_prod(const struct node *node, int depth, struct values *out)
+static void of_prod(const struct node *node, struct value_search *search, struct values *out)
 {
     struct values x;
     const struct attr_value *keep = node_attr(node, "keep_dims");
-    evaluate(node->inputs[0], depth, &x);
+    evaluate(node->inputs[0], search, &x);
     if (x.rank != 1 || (keep != NULL && keep->b))
         return;
     int64_t product = 1;
@@ -181,13 +188,13 @@ static void of_prod(const struct node *node, int depth, struct values *out)
     out->at[0] = product;
 }
 
-static void of_gather(const struct node *node, int depth, struct values *out)
+static void of_gather(const struct node *node, struct value_search *search, struct values *out)
 {
     struct values x, indices;
     if (node->inputs_count < 2)
         return;
-    evaluate(node->inputs[0], depth, &x);
-    evaluate(node->inputs[1], depth, &indices);
+    evaluate(node->inputs[0], search, &x);
+    evaluate(node->inputs[1], search, &indices);
     if (x.rank != 1 || indices.rank < 0)
         return;
     *out = indices;
@@ -207,44 +214,48 @@ static void of_size(const struct shape *shape, bool rank, struct values *out)
     out->at[0] = rank ? shape->rank : shape_fits(shape, &size) ? size : VALUE_UNKNOWN;
 }
 
-static void evaluate(struct endpoint from, int depth, struct values *out)
+static void evaluate(struct endpoint from, struct value_search *search, struct values *out)
 {
     const struct node *node = from.node;
     unknown(out);
-    if (node == NULL || node->op == NULL || depth >= DEPTH_MAX)
+    if (node == NULL || node->op == NULL || search->depth == DEPTH_MAX ||
+        search->steps == STEPS_MAX)
         return;
-    depth++;
+    search->depth++;
+    search->steps++;
     if (is_op(node, "Const"))
         of_const(node, out);
     else if (node->inputs_count == 0)
-        return;
+        unknown(out);
     else if (is_op(node, "Shape") || is_op(node, "ShapeN"))
         of_shape(endpoint_shape(node->inputs[from.index < node->inputs_count ? from.index : 0]),
                  out);
     else if (is_op(node, "Size") || is_op(node, "Rank"))
         of_size(endpoint_shape(node->inputs[0]), is_op(node, "Rank"), out);
     else if (is_op(node, "Pack"))
-        of_pack(node, depth, out);
+        of_pack(node, search, out);
     else if (is_op(node, "ConcatV2"))
-        of_concat(node, depth, out);
+        of_concat(node, search, out);
     else if (is_op(node, "StridedSlice"))
-        of_strided_slice(node, depth, out);
+        of_strided_slice(node, search, out);
     else if (is_op(node, "Prod"))
-        of_prod(node, depth, out);
+        of_prod(node, search, out);
     else if (is_op(node, "GatherV2"))
-        of_gather(node, depth, out);
+        of_gather(node, search, out);
     else if (is_op(node, "Identity") || is_op(node, "Cast"))
-        evaluate(node->inputs[0], depth, out);
+        evaluate(node->inputs[0], search, out);
     else if (is_op(node, "Mul") || is_op(node, "Add") || is_op(node, "AddV2") ||
              is_op(node, "Sub") || is_op(node, "Maximum") || is_op(node, "Minimum") ||
              is_op(node, "FloorDiv"))
-        of_binary(node, depth, out);
+        of_binary(node, search, out);
+    search->depth--;
 }
 
 void infer_values(const struct infer_context *context, int index, struct values *out)
 {
+    struct value_search search = { 0 };
     if (index < context->node->inputs_count)
-        evaluate(context->node->inputs[index], 0, out);
+        evaluate(context->node->inputs[index], &search, out);
     else
         unknown(out);
 }

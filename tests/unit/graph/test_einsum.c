@@ -81,6 +81,20 @@ static void keeps_unknown_dimensions(void **state)
     assert_string_equal(shape_text(&axes.output), "[?,3,5]");
 }
 
+/* A declared shape may be of any size. A sanitizer sees an overflow. */
+static void takes_shapes_of_more_elements_than_can_be_counted(void **state)
+{
+    (void)state;
+    const int64_t large = (int64_t)1 << 40;
+    struct einsum_equation einsum;
+    struct einsum_binding axes;
+    const struct shape a = shape_of(large, large, 2), b = shape_of(2, 3);
+    const struct shape *shapes[] = { &a, &b };
+    assert_int_equal(einsum_parse(bytes_of("abc,cd->d"), 2, &einsum).code, STATUS_OK);
+    assert_int_equal(einsum_bind(&einsum, shapes, &axes).code, STATUS_OK);
+    assert_string_equal(shape_text(&axes.output), "[3]");
+}
+
 static void refuses_an_output_of_too_many_dimensions(void **state)
 {
     (void)state;
@@ -98,6 +112,7 @@ int main(void)
         cmocka_unit_test(refuses_more_labels_than_a_tensor_has_dimensions),
         cmocka_unit_test(takes_any_character_for_a_label),
         cmocka_unit_test(keeps_unknown_dimensions),
+        cmocka_unit_test(takes_shapes_of_more_elements_than_can_be_counted),
         cmocka_unit_test(refuses_an_output_of_too_many_dimensions),
     };
     struct test_group group = { 0 };
