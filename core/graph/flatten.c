@@ -136,7 +136,8 @@ struct status flatten_function(struct flatten *outer, const struct function_body
                                .scratch = outer->scratch,
                                .depth = outer->depth + 1,
                                .gradients = outer->gradients + 1,
-                               .unfolded = outer->unfolded };
+                               .unfolded = outer->unfolded,
+                               .unfolded_tensors = outer->unfolded_tensors };
     struct frame frame = { .flatten = &flatten, .graph = body->graph, .prefix = "" };
 
     for (int i = 0; i < count; i++)
@@ -144,6 +145,7 @@ struct status flatten_function(struct flatten *outer, const struct function_body
     flatten.out->library = body->graph->library;
     struct status status = flatten_all(&flatten, &frame, out);
     outer->unfolded = flatten.unfolded;
+    outer->unfolded_tensors = flatten.unfolded_tensors;
     free(flatten.effects);
     return status;
 }

@@ -1,5 +1,6 @@
 #include "graph/flatten_frame.h"
 
+#include "graph/arguments.h"
 #include "graph/control_flow.h"
 #include "graph/order.h"
 
@@ -398,9 +399,14 @@ static struct status inline_call(struct frame *frame, const struct node *call,
     TRY(status);
     bool is_nested = flatten->gradients > 0 && is_gradient(call);
     flatten->unfolded += (body.graph->count + 1) * (is_nested ? NESTED_GRADIENT : 1);
+    flatten->unfolded_tensors += graph_tensors(body.graph);
     if (flatten->unfolded > NODES_MAX)
         status = status_error(STATUS_RESOURCE_EXHAUSTED, "the functions unfold to over %d nodes",
                               NODES_MAX);
+    else if (flatten->unfolded_tensors > 2 * GRAPH_OUTPUTS_MAX)
+        status = status_error(STATUS_RESOURCE_EXHAUSTED,
+                              "the functions unfold to over %d inputs and outputs",
+                              2 * GRAPH_OUTPUTS_MAX);
     flatten->depth++;
     if (status_is_ok(status))
         status = inline_body(frame, call, &body);

@@ -18,9 +18,10 @@ struct flatten {
     struct node **effects;  /* in the result: run them even if nothing uses them */
     int effects_count, effects_capacity;
     int depth;
-    int gradients; /* that this is part of: gradients of gradients */
-    int unfolded;  /* nodes and calls of all bodies so far */
-    int inferred;  /* the first nodes of the result, whose shapes a gradient has inferred */
+    int gradients;            /* that this is part of: gradients of gradients */
+    int unfolded;             /* nodes and calls of all bodies so far */
+    int64_t unfolded_tensors; /* their graph_tensors */
+    int inferred; /* the first nodes of the result, whose shapes a gradient has inferred */
 };
 
 /* The counterpart of a node in the result. */

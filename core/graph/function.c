@@ -152,7 +152,7 @@ static struct status add_args(struct instance *instance)
 
 /* ---- the body ---- */
 
-static struct status add_inputs(const struct instance *instance, const struct body_node *from,
+static struct status add_inputs(struct instance *instance, const struct body_node *from,
                                 struct node *node)
 {
     struct graph *graph = instance->graph;
@@ -168,6 +168,10 @@ static struct status add_inputs(const struct instance *instance, const struct bo
         TRY(reference_resolve(instance, from->inputs[i], &resolved));
         if (resolved.count == INT32_MAX)
             resolved.count = 1; /* a whole argument of an unknown op */
+        instance->inputs_total += resolved.count;
+        if (instance->inputs_total > GRAPH_OUTPUTS_MAX)
+            return status_error(STATUS_RESOURCE_EXHAUSTED, "the function has over %d inputs",
+                                GRAPH_OUTPUTS_MAX);
         for (int k = 0; k < resolved.count; k++)
             node_add_input(graph, node, reference_endpoint(instance, &resolved, k));
     }
@@ -318,6 +322,14 @@ const struct function *function_find_called(const struct function_library *libra
 {
     const struct function *function = function_find(library, name);
     return function != NULL ? choose_implementation(library, function) : NULL;
+}
+
+int64_t graph_tensors(const struct graph *body)
+{
+    int64_t count = body->outputs_total;
+    for (int i = 0; i < body->count; i++)
+        count += body->nodes[i]->inputs_count;
+    return count;
 }
 
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,

@@ -47,6 +47,9 @@ const struct op *function_signature(const struct function *function);
 struct status function_instantiate(const struct graph *graph, const struct function_name *name,
                                    struct arena *arena, struct function_body *out);
 
+/* The inputs and outputs of all its nodes: a small body may have many. */
+int64_t graph_tensors(const struct graph *body);
+
 /* Creates a library of functions for the graph, if it has none, for bodies to share. */
 void function_share_library(struct graph *graph);
 

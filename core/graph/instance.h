@@ -20,6 +20,7 @@ struct instance {
     struct node call;    /* represents the call: only its name and attributes are used */
     struct map args;     /* name -> struct arg_range */
     struct function_body body;
+    int64_t inputs_total; /* of all nodes: limited, because one reference may name a whole list */
 };
 
 /* The tensors of a reference: endpoints (first + k) of `node`, or arguments. */

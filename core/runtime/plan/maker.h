@@ -90,7 +90,7 @@ struct plan_maker {
     struct map taken;    /* of plan_options.own_variables: name -> the plan's tensor */
     struct map *written; /* receives the variables that are written; NULL: not requested */
     bool analyse;        /* only look: compute nothing, require no kernel */
-    int64_t nodes_count, unknown_outputs;
+    int64_t nodes_count, tensors_count, unknown_outputs;
     struct graph **graphs; /* of all regions */
     int graphs_count, graphs_capacity;
     uint32_t slots_capacity;

@@ -134,6 +134,16 @@ static struct status check_size(struct plan_maker *maker, const struct region *r
     return status_ok();
 }
 
+static struct status check_tensors(struct plan_maker *maker, const struct graph *body)
+{
+    maker->tensors_count += graph_tensors(body);
+    if (maker->tensors_count > 2 * GRAPH_OUTPUTS_MAX)
+        return status_error(STATUS_RESOURCE_EXHAUSTED,
+                            "the bodies of branches and loops have more than %d inputs and outputs",
+                            2 * GRAPH_OUTPUTS_MAX);
+    return status_ok();
+}
+
 /* Frees the graph's heap memory when the plan is made; its nodes are in the plan's arena. */
 static void keep_graph(struct plan_maker *maker, struct graph *graph)
 {
@@ -214,6 +224,7 @@ static struct status body_create(struct plan_maker *maker, struct region *parent
     struct function_body body;
     TRY(function_instantiate(parent->graph, name, maker->arena, &body));
     keep_graph(maker, body.graph);
+    TRY(check_tensors(maker, body.graph));
     bool fits = args_count == ANY_COUNT ||
                 (body.args_count == args_count && body.results_count == results_count);
     if (!fits)

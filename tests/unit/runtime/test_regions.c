@@ -467,6 +467,74 @@ static void a_call_whose_function_returns_another_type_is_refused(void **state)
                  "node 'call' (PartitionedCall): output 0 is int32, the function returns float");
 }
 
+/* ---- limits ---- */
+
+/* One op with 65536 outputs, and others that take the list of them four times. */
+static void add_wide_function(const char *name, int takers)
+{
+    struct line *lines = ARENA_ARRAY(arena, struct line, takers + 2);
+    lines[0] = (struct line){
+        "many", "Unpack", { "a0" }, { attr_int("num", 65536), T_FLOAT, attr_int("axis", 0) }
+    };
+    lines[1] = (struct line){ "n", "Neg", { "a0" }, { T_FLOAT } };
+    for (int i = 0; i < takers; i++)
+        lines[2 + i] =
+            (struct line){ arena_printf(arena, "takes%d", i),
+                           "Frobnicate",
+                           { "many:output", "many:output", "many:output", "many:output" },
+                           { { 0 } } };
+    add_function(name, 1, float_type, 1, float_type, TEXTS("n:y:0"), takers + 2, lines);
+}
+
+static struct endpoint call(const char *function, struct endpoint x)
+{
+    return build(&b, "PartitionedCall", NULL, 1, &x,
+                 (struct attr[]){ attr_types(&b, "Tout", 1, float_type), attr_func("f", function),
+                                  ATTR_END });
+}
+
+static void assert_refused(struct endpoint x, struct endpoint y, const char *text)
+{
+    struct flatten_request request = {
+        .feeds = &x, .feeds_count = 1, .fetches = &y, .fetches_count = 1
+    };
+    struct plan *plan;
+    assert_ok(builder_status(&b));
+    assert_fails_naming(plan_create(graph, &request, resources, NULL, NULL, &plan),
+                        STATUS_RESOURCE_EXHAUSTED, text);
+}
+
+static void a_function_of_too_many_inputs_is_refused(void **state)
+{
+    (void)state;
+    add_wide_function("f", 8);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1));
+    assert_refused(x, call("f", x), "has over 2097152 inputs");
+}
+
+static void calls_that_unfold_to_too_many_inputs_are_refused(void **state)
+{
+    (void)state;
+    add_wide_function("f", 4);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1)), y = x;
+    for (int i = 0; i < 4; i++)
+        y = call("f", y);
+    assert_refused(x, y, "unfold to over 4194304 inputs and outputs");
+}
+
+static void bodies_of_too_many_inputs_are_refused(void **state)
+{
+    (void)state;
+    add_wide_function("f", 4);
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1)), y = x;
+    for (int i = 0; i < 2; i++)
+        y = build(&b, "If", NULL, 2, (struct endpoint[]){ build_unary(&b, "Size", NULL, y), y },
+                  (struct attr[]){ attr_types(&b, "Tout", 1, float_type),
+                                   attr_func("then_branch", "f"), attr_func("else_branch", "f"),
+                                   ATTR_END });
+    assert_refused(x, y, "have more than 4194304 inputs and outputs");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +554,9 @@ int main(void)
         TEST_WITH_FUNCTIONS(an_unknown_op_in_a_body_is_named),
         TEST_WITH_FUNCTIONS(an_unknown_op_before_a_body_is_named),
         TEST_WITH_FUNCTIONS(a_function_that_calls_itself_is_refused),
+        TEST_WITH_FUNCTIONS(a_function_of_too_many_inputs_is_refused),
+        TEST_WITH_FUNCTIONS(calls_that_unfold_to_too_many_inputs_are_refused),
+        TEST_WITH_FUNCTIONS(bodies_of_too_many_inputs_are_refused),
     };
     return cmocka_run_group_tests_name("regions", tests, NULL, NULL);
 }
