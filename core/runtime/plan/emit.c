@@ -394,13 +394,25 @@ static struct run *folding_run(const struct plan_maker *maker, const struct regi
     if (bytes <= MAKE_BYTES_MAX / 4)
         return maker->run;
     size_t limit = 4 * bytes;
-    return run_create(limits != NULL && limits->memory_bytes > 0 && limits->memory_bytes < limit
-                          ? limits->memory_bytes
-                          : limit);
+    struct run *run =
+        run_create(limits != NULL && limits->memory_bytes > 0 && limits->memory_bytes < limit
+                       ? limits->memory_bytes
+                       : limit);
+    run_set_deadline(run, maker->run->deadline_ns);
+    run_set_check(run, maker->run->check, maker->run->check_context);
+    return run;
+}
+
+static size_t contents_of(const struct tensor *tensors, int count)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += tensor_content_bytes(&tensors[i]);
+    return bytes;
 }
 
 struct status evaluate_node(struct plan_maker *maker, struct region *region, struct node *node,
-                            const struct kernel *kernel, struct tensor *outputs)
+                            const struct kernel *kernel, size_t bytes_max, struct tensor *outputs)
 {
     int inputs = node->inputs_count, slots = inputs + node->outputs_count;
     struct tensor *storage = zalloc((size_t)(slots + 1) * sizeof *storage);
@@ -422,6 +434,10 @@ struct status evaluate_node(struct plan_maker *maker, struct region *region, str
     if (status_is_ok(status))
         status = step->compute(&context);
     denormals_restore(mode);
+    if (status_is_ok(status) && bytes_max > 0 &&
+        contents_of(storage + inputs, node->outputs_count) > bytes_max)
+        status = status_error(STATUS_RESOURCE_EXHAUSTED, "node '%s' gives over %zu bytes",
+                              node->name, bytes_max);
     if (status_is_ok(status))
         status = keep_outputs(node, storage + inputs, outputs);
     tensors_release(slots - inputs, storage + inputs);

@@ -206,7 +206,7 @@ static size_t inputs_bytes(const struct region *region, const struct node *node)
 {
     size_t bytes = 0;
     for (int i = 0; i < node->inputs_count; i++)
-        bytes += tensor_bytes(region_value(region, node->inputs[i])->constant);
+        bytes += tensor_content_bytes(region_value(region, node->inputs[i])->constant);
     return bytes;
 }
 
@@ -214,15 +214,20 @@ static size_t outputs_bytes(const struct node *node, const struct tensor *output
 {
     size_t bytes = 0;
     for (int i = 0; i < node->outputs_count; i++)
-        bytes += tensor_bytes(&outputs[i]);
+        bytes += tensor_content_bytes(&outputs[i]);
     return bytes;
 }
 
-static bool is_small_enough(const struct plan_maker *maker, const struct region *region,
-                            const struct node *node, size_t bytes)
+/* The most bytes that the node may give. */
+static size_t room_of(const struct plan_maker *maker, const struct region *region,
+                      const struct node *node)
 {
-    return (bytes <= FOLD_BYTES_MAX || bytes <= inputs_bytes(region, node)) &&
-           maker->folded_bytes + bytes <= FOLD_ALL_BYTES_MAX + FOLD_ALL_TIMES * maker->given_bytes;
+    size_t all = FOLD_ALL_BYTES_MAX + FOLD_ALL_TIMES * maker->given_bytes;
+    size_t left = all > maker->folded_bytes ? all - maker->folded_bytes : 1;
+    size_t own = inputs_bytes(region, node);
+
+    own = own > FOLD_BYTES_MAX ? own : FOLD_BYTES_MAX;
+    return own < left ? own : left;
 }
 
 /* A constant object would be changed in place by the first op that holds the only reference. */
@@ -252,20 +257,16 @@ static bool may_fold(const struct node *node, const struct kernel *kernel)
            node->outputs_count > 0;
 }
 
-/* Computes the node now. If it fails, it stays, and fails again if it ever runs. */
+/* Computes the node now. If it fails or gives too much, it stays, and computes it in each run. */
 static void fold_node(struct plan_maker *maker, struct region *region, struct node *node,
                       const struct kernel *kernel)
 {
     int count = node->outputs_count;
     struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, count);
-    if (!status_is_ok(evaluate_node(maker, region, node, kernel, outputs)))
+    size_t room = room_of(maker, region, node);
+    if (!status_is_ok(evaluate_node(maker, region, node, kernel, room, outputs)))
         return;
-    size_t bytes = outputs_bytes(node, outputs);
-    if (!is_small_enough(maker, region, node, bytes)) {
-        tensors_release(count, outputs);
-        return;
-    }
-    maker->folded_bytes += bytes;
+    maker->folded_bytes += outputs_bytes(node, outputs);
     for (int i = 0; i < count; i++) {
         struct plan_value *value = region_value(region, (struct endpoint){ node, i });
         value->constant = plan_own(maker->plan, outputs[i]);
@@ -314,7 +315,7 @@ static struct status fold_once(struct plan_maker *maker, struct region *region, 
                                const struct kernel *kernel)
 {
     struct tensor *outputs = ARENA_ARRAY(maker->arena, struct tensor, node->outputs_count + 1);
-    TRY(evaluate_node(maker, region, node, kernel, outputs));
+    TRY(evaluate_node(maker, region, node, kernel, 0, outputs));
     maker->given_bytes += outputs_bytes(node, outputs);
     for (int i = 0; i < node->outputs_count; i++) {
         struct plan_value *value = region_value(region, (struct endpoint){ node, i });

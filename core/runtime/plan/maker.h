@@ -154,9 +154,10 @@ int64_t region_chunk_rows(const struct region *region);
 
 /* emit.c: regions become blocks. */
 struct status region_emit(struct plan_maker *maker, struct region *region, struct plan_block **out);
-/* Computes a node whose inputs are constants; the caller owns the outputs. */
+/* Computes a node whose inputs are constants; the caller owns the outputs. RESOURCE_EXHAUSTED: they
+ * take more than `bytes_max` bytes, the characters of strings included; 0: they may. */
 struct status evaluate_node(struct plan_maker *maker, struct region *region, struct node *node,
-                            const struct kernel *kernel, struct tensor *outputs);
+                            const struct kernel *kernel, size_t bytes_max, struct tensor *outputs);
 
 /* constants.c: after all steps are made, drops the constants that none of them uses, and lets
  * kernels take those that only they use. */

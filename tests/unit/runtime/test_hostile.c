@@ -594,6 +594,36 @@ static void serializing_a_type_without_a_field_is_refused(void **state)
     plan_destroy(plan);
 }
 
+/* ---- constants ---- */
+
+/* A thousand times the text, which the run shares, would be a thousand copies in the plan. */
+static void a_long_text_that_is_repeated_is_not_folded(void **state)
+{
+    (void)state;
+    const int32_t times = 1000;
+    struct endpoint line = build_binary(&b, "Reshape", NULL, text(repeated("a", 100000)),
+                                        build_const_ints(&b, NULL, 1, (int32_t[]){ 1 }));
+    struct endpoint y = build_binary(&b, "Tile", NULL, line, integers32(shape_of(1), &times));
+    struct plan *plan = plan_of(0, NULL, 1, &y, NULL);
+    assert_true(plan_has(plan, "= Tile("));
+    plan_destroy(plan);
+}
+
+/* 18 MB of constants, more than the plan's own run may take. */
+static void a_fold_of_large_constants_looks_at_the_deadline(void **state)
+{
+    (void)state;
+    int checks = 0;
+    const struct work_limits limits = { .check = count_check, .context = &checks };
+    const struct plan_options options = { .limits = &limits };
+    struct endpoint x = zeros(shape_of(1, 1, 1100, 4096));
+    struct endpoint y =
+        build(&b, "LRN", NULL, 1, &x, (struct attr[]){ attr_int("depth_radius", 1), ATTR_END });
+    struct plan *plan = plan_of(0, NULL, 1, &y, &options);
+    assert_true(checks >= 10); /* each node is one */
+    plan_destroy(plan);
+}
+
 /* ---- windows and gradients ---- */
 
 #define RUN_SECONDS 15 /* a run takes microseconds */
@@ -1042,6 +1072,8 @@ int main(void)
         TEST(a_variable_of_lists_is_refused),
         TEST(lists_within_lists_end_one_by_one),
         TEST(eight_bits_that_no_kernel_knows_are_shown),
+        TEST(a_long_text_that_is_repeated_is_not_folded),
+        TEST(a_fold_of_large_constants_looks_at_the_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
