@@ -60,7 +60,7 @@ static const struct flag rows[] = {
     { "tls_key", FLAG_PATH, &options.tls_key, "", .help = "PEM file of its key" },
     { "server_name", FLAG_TEXT, &options.server_name, "",
       .help = "the host name in the server's certificate; empty: the host of --server" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
+    HELP_FLAG(&options.help),
 };
 
 static const struct flag_set flags = { "", rows, COUNT(rows) };

@@ -14,7 +14,7 @@ _slipway() {
         help=$("$program" "$command" --help 2>/dev/null)
     fi
     if [[ $word == -* ]]; then
-        known=$(sed -n 's/^  --\[no\]\([a-z0-9_]*\).*/--\1 --no\1/p; s/^  \(--[a-z0-9_]*=\).*/\1/p' <<<"$help")
+        known=$(sed -n 's/^  \(--[a-z0-9_]*\)$/\1/p; s/^  --\[no\]\([a-z0-9_]*\).*/--\1 --no\1/p; s/^  \(--[a-z0-9_]*=\).*/\1/p' <<<"$help")
     elif [[ $flag == --* ]]; then
         known=$(sed -n "s/^  $flag=.* one of: //p" <<<"$help")
     elif [ "$COMP_CWORD" -gt 1 ]; then

@@ -22,7 +22,7 @@ extern struct common_options common_options;
 #define COMMON_FLAGS \
     { "tag_set", FLAG_TEXT, &common_options.tag_set, "serve", \
       .help = "tags of the meta graph, separated by commas" }, \
-    { "help", FLAG_BOOL, &common_options.help, "false", .help = "print this text" }
+    HELP_FLAG(&common_options.help)
 /* clang-format on */
 
 /* The tags of --tag_set, in `arena`. */

@@ -210,8 +210,9 @@ static const struct flag rows[] = {
       .help = "seconds that requests in flight may take to finish after SIGTERM and "
               "--shutdown_grace_seconds",
       ANY_POSITIVE },
-    { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
+    { "version", FLAG_BOOL, &options.version, "false", .help = "print versions and exit",
+      .alone = true },
+    HELP_FLAG(&options.help),
 
     { "thread_pool_factory_config_file", FLAG_TEXT, &unused.thread_pool_factory_config_file, "",
       .help = REFUSED, .group = "flags of TensorFlow Serving without a use here" },

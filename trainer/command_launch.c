@@ -38,14 +38,14 @@ static const struct flag rows[] = {
       .help = "seconds that a task has after SIGTERM, before SIGKILL", .min = 0, .max = 1e6 },
     { "dry_run", FLAG_BOOL, &launching.dry_run, "false",
       .help = "print the commands, and start nothing" },
-    { "help", FLAG_BOOL, &launching.help, "false", .help = "print this text and exit" },
+    HELP_FLAG(&launching.help),
 };
 
 static const struct flag_set flags = {
     "usage: pstrain launch --hosts HOST,... [flags] -- FLAGS OF THE TASKS\n\n"
     "Starts the tasks of a job on hosts, by ssh:\n"
     "  pstrain launch --hosts a,b,c -- --model mlp --sync --export_dir /models/digits/1\n"
-    "Prints their output, each line prefixed by the task's name. If a task fails, the others are "
+    "Prints their output, each line prefixed by the task's name. If a task fails, the others are\n"
     "stopped.",
     rows, COUNT(rows)
 };

@@ -66,7 +66,7 @@ static const struct flag rows[] = {
     { "compile_config", FLAG_PATH, &files.compile_config, "",
       .help = "of --evaluate: file with the loss and the metrics as Keras' get_compile_config() "
               "prints them, instead of --loss and --metrics" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "print this text and exit" },
+    HELP_FLAG(&options.help),
 };
 
 static const struct flag_set flags = {

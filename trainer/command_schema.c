@@ -25,7 +25,7 @@ static const struct flag rows[] = {
     { "hash_buckets", FLAG_INT64, &hints.hash_buckets, "0",
       .help = "give the other columns of texts this many hash_buckets each; needs --label_column",
       .min = 0, .max = INT32_MAX },
-    { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },
+    HELP_FLAG(&values.help),
 };
 
 static const struct flag_set flags = {

@@ -20,7 +20,7 @@ static const struct flag rows[] = {
       .help = "NAME=VALUE: environment variable of the program; once for each" },
     { "stop_timeout", FLAG_INT32, &supervising.stop_timeout, "15",
       .help = "seconds that the program has after SIGTERM, before SIGKILL", .min = 0, .max = 1e6 },
-    { "help", FLAG_BOOL, &supervising.help, "false", .help = "print this text and exit" },
+    HELP_FLAG(&supervising.help),
 };
 
 static const struct flag_set flags = {

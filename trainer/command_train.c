@@ -138,9 +138,13 @@ static int work(struct session *session, const char *program)
 
 static void print_help(void)
 {
-    flags_print_help(&train_flags, stdout);
-    printf("\ncommands, of which `pstrain COMMAND --help` lists the flags:\n");
+    struct flag_set flags = train_flags;
+
+    printf("%s\n\ncommands, of which `pstrain COMMAND --help` lists the flags:\n", flags.usage);
     command_print_list(&pstrain_commands, stdout);
+    printf("\n");
+    flags.usage = NULL;
+    flags_print_help(&flags, stdout);
 }
 
 static struct status read_command_line(int argc, char **argv, struct session *session)

@@ -2,11 +2,11 @@
 #include "trainer/commands.h"
 
 static const struct command rows[] = {
-    { "doctor", command_doctor,
-      "connect to every task of a cluster, and print which of them answer" },
     { "schema", command_schema, "print a --schema that the first rows of files suggest" },
     { "predict", command_predict, "run the rows of files through a SavedModel" },
     { "launch", command_launch, "start the tasks of a job on hosts, by ssh" },
+    { "doctor", command_doctor,
+      "connect to every task of a cluster, and print which of them answer" },
     { "supervise", command_supervise, "run a task for `launch`, and end it with the connection" },
 };
 

@@ -364,18 +364,21 @@ static void print_wrapped(const char *text, FILE *out)
 
 void flags_print_help(const struct flag_set *set, FILE *out)
 {
-    fprintf(out, "%s\n\n%s", set->usage, set->rows[0].group == NULL ? "flags:\n" : "");
+    if (set->usage != NULL)
+        fprintf(out, "%s\n\n", set->usage);
+    if (set->rows[0].group == NULL)
+        fprintf(out, "flags:\n");
     for (size_t i = 0; i < set->count; i++) {
         const struct flag *flag = &set->rows[i];
         bool boolean = flag->type == FLAG_BOOL;
         if (flag->group != NULL)
             fprintf(out, "%s%s:\n", i > 0 ? "\n" : "", flag->group);
-        fprintf(out, boolean ? "  --[no]%s" : "  --%s", flag->name);
+        fprintf(out, boolean && !flag->alone ? "  --[no]%s" : "  --%s", flag->name);
         if (flag->type == FLAG_TEXTS)
             fprintf(out, "=… (may be repeated)");
-        else if (boolean)
+        else if (boolean && !flag->alone)
             fprintf(out, " (%s)", *initial_text(flag) ? flag->initial : "false");
-        else
+        else if (!boolean)
             fprintf(out, "=%s", *initial_text(flag) ? flag->initial : "…");
         if (flag->choices != NULL)
             fprintf(out, "   one of: %s", flag->choices);

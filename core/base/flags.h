@@ -48,13 +48,20 @@ struct flag {
     const char *choices; /* the allowed words of a text, separated by spaces; NULL: any */
     const char *group;   /* a heading that --help prints above this row; NULL: none */
     bool filled;         /* a text that is given must not be empty, as "$UNSET" is */
+    bool alone;          /* --help and --version: --nohelp and a default would say nothing */
     /* Its names in other programs, separated by spaces: the error about one of them names this
      * flag. NULL: none */
     const char *elsewhere;
 };
 
+/* The row of --help. */
+#define HELP_FLAG(target)                                                                       \
+    {                                                                                           \
+        "help", FLAG_BOOL, (target), "false", .help = "print this text and exit", .alone = true \
+    }
+
 struct flag_set {
-    const char *usage; /* the first lines of --help */
+    const char *usage; /* the first lines of --help; NULL: they are printed already */
     const struct flag *rows;
     size_t count;
 };

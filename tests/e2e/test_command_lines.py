@@ -73,7 +73,7 @@ class CommandLines(TestCase):
             with self.subTest(words):
                 done = run("pstrain", *words, cwd=self.path())
                 self.assertEqual((done.returncode, done.stdout), (2, ""), done)
-                self.assertIn("is none of the commands doctor, ", done.stderr)
+                self.assertIn("is none of the commands schema, ", done.stderr)
         self.assertEqual(os.listdir(self.path()), [])
         os.mkdir(self.path("mine"))
         for word in ("mine", "./yours"):
@@ -83,7 +83,7 @@ class CommandLines(TestCase):
 
     def test_help_lists_the_commands(self):
         text = run("pstrain", "--help").stdout
-        self.assertRegex(text, r"\ncommands, .*\n  doctor     dial every task(.*\n)*  supervise  run a task")
+        self.assertRegex(text, r"(?s)to tell it from a command\.\n\ncommands, .*\n  schema     print .*\n  doctor     connect to every task.*\n  supervise  run a task.*\n  --model=")
         self.assertIn("usage: pstrain schema ", run("pstrain", "schema", "--help").stdout)
 
     def test_an_output_that_cannot_be_written_is_an_error(self):

@@ -9,6 +9,8 @@ from tree import files, text
 
 # A row of a flag table: { "port", FLAG_INT32, &options.port, … }
 ROW = re.compile(r'\{\s*"(\w+)",\s*FLAG_\w+,\s*&(?!unused\b)([\w.>\-]*?)(\w+)\s*[,}]')
+# The row of --help: HELP_FLAG(&options.help)
+HELP = re.compile(r'HELP_FLAG\(&([\w.>\-]*?)(\w+)\)')
 # A flag of modelserver that is known by its name only: { "port", FLAG_INT32, &unused.grpc_max_threads, "0", .help = FOREIGN …
 BY_NAME = re.compile(r'\{\s*"(\w+)",\s*FLAG_(\w+),\s*&unused\.\w+,\s*"([^"]*)",\s*\.help = (\w+)')
 PROGRAMS = {"pstrain": ("trainer/", [[], ["doctor"], ["schema"], ["launch"], ["predict"], ["supervise"]]),
@@ -52,11 +54,16 @@ def shown(program, command):
     return set(re.findall(r"^\s*--(?:\[no\])?(\w+)", done.stdout, re.M))
 
 
+def rows_of(source):
+    """The rows of the flag tables in a source: [(name, owner of the target, target)]."""
+    return ROW.findall(source) + [("help", owner, target) for owner, target in HELP.findall(source)]
+
+
 def without_effect(sources):
     """sources {path: text} -> [flags whose target is only copied, or not read at all]."""
     code, wrong = Code(sources), []
     for path, source in sources.items():
-        for name, owner, target in ROW.findall(COMMENT_OR_STRING.sub(lambda m: m[0] if m[0][0] == '"' else " ", source)):
+        for name, owner, target in rows_of(COMMENT_OR_STRING.sub(lambda m: m[0] if m[0][0] == '"' else " ", source)):
             variable = re.findall(r"\w+", owner)[-1]
             own = re.search(r"static struct \{[^{}]*\} " + variable + ";", source)
             types = frozenset() if own else frozenset(re.findall(r"struct (\w+) " + variable + r"\b", "".join(sources.values())))
@@ -69,7 +76,7 @@ class Flags(unittest.TestCase):
     def test_every_flag_shown_has_a_row(self):
         for program, (directory, commands) in PROGRAMS.items():
             sources = [text(p) for p in files(".c", ".h") if p.startswith(directory)]
-            names = {row[0] for s in sources for row in ROW.findall(s) + BY_NAME.findall(s)}
+            names = {row[0] for s in sources for row in rows_of(s) + BY_NAME.findall(s)}
             for command in commands:
                 have = shown(program, command)
                 self.assertGreater(len(have), 2, program)

@@ -358,8 +358,9 @@ static const struct flag rows[] = {
       .choices = LOG_LEVEL_NAMES },
     { "plot", FLAG_BOOL, &values.plot, "true",
       .help = "after training, draw the loss by step, if stdout is a terminal" },
-    { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit" },
-    { "help", FLAG_BOOL, &values.help, "false", .help = "print this text and exit" },
+    { "version", FLAG_BOOL, &values.version, "false", .help = "print the version and exit",
+      .alone = true },
+    HELP_FLAG(&values.help),
 };
 
 const struct flag_set train_flags = {

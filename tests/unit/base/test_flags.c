@@ -30,7 +30,7 @@ static const struct flag rows[] = {
     { "source", FLAG_TEXT, &options.source, "", .help = "where data are", .filled = true },
     { "file", FLAG_PATH, &options.file, "", .help = "a path" },
     { "input", FLAG_TEXTS, &options.inputs, NULL, .help = "name=value" },
-    { "help", FLAG_BOOL, &options.help, "false", .help = "this text" },
+    HELP_FLAG(&options.help),
 };
 static const struct flag_set flags = { "usage: test [flags] [DIR]", rows, COUNT(rows) };
 
@@ -178,6 +178,7 @@ static void help_lists_every_flag(void **state)
     assert_non_null(strstr(text, "  --port=8501\n      REST port\n"));
     assert_non_null(strstr(text, "  --[no]sync (false)\n  --[no]batch (true)\n      a switch\n"));
     assert_non_null(strstr(text, "  --mode=sgd   one of: sgd adam\n"));
+    assert_non_null(strstr(text, "\n  --help\n      print this text and exit\n"));
     free(text);
 }
 
