@@ -136,23 +136,26 @@ static struct endpoint pixels_of_patches(struct gradient_context *c, struct endp
     static const int32_t flat[] = { -1 };
     struct builder *b = c->builder;
     const struct attr attrs[] = { same_attr(c, "ksizes"), same_attr(c, "strides"),
-                                  same_attr(c, "rates"), same_attr(c, "padding"), ATTR_END };
+                                  same_attr(c, "padding"),
+                                  same_attr(c, "rates"), /* last: an op of volumes has none */
+                                  ATTR_END };
     struct endpoint numbers = binary(c, "AddV2", build_range(b, pixels), build_const_int(b, 1));
     numbers = binary(c, "Reshape", numbers, image);
-    struct endpoint patches = build(b, "ExtractImagePatches", NULL, 1, &numbers, attrs);
+    struct endpoint patches = build(b, c->node->op_name, NULL, 1, &numbers, attrs);
     patches = binary(c, "Reshape", patches, build_const_ints(b, NULL, 1, flat));
     return binary(c, "Sub", patches, build_const_int(b, 1));
 }
 
 /* Patches [batch, h, w, kh·kw·channels] become [h·w·kh·kw, batch, channels], and the sums of
- * pixels [height·width, batch, channels] become images. */
-struct status gradient_extract_image_patches(struct gradient_context *c)
+ * pixels [height·width, batch, channels] become images; volumes have three sides. */
+static struct status patches(struct gradient_context *c, int32_t sides_count)
 {
     static const int32_t swap[] = { 1, 0, 2 }, open[] = { -1 }, ones[] = { 1 };
-    static const int32_t first = 0, last = 3, middle = 1, one = 1, two = 2;
+    static const int32_t first = 0, middle = 1, one = 1;
+    const int32_t last = sides_count + 1;
     struct builder *b = c->builder;
     struct endpoint dims = shape_tensor(c, input(c, 0)), axis = build_const_int(b, 0);
-    struct endpoint sides = build_slice(b, NULL, dims, 1, &middle, &two);
+    struct endpoint sides = build_slice(b, NULL, dims, 1, &middle, &sides_count);
     struct endpoint pixels = binary(c, "Prod", sides, axis);
     const struct endpoint image[] = { build_const_ints(b, NULL, 1, ones), sides,
                                       build_const_ints(b, NULL, 1, ones), axis };
@@ -168,4 +171,14 @@ struct status gradient_extract_image_patches(struct gradient_context *c)
     struct endpoint sums = build(b, "UnsortedSegmentSum", NULL, 3, inputs, NULL);
     sums = binary(c, "Transpose", sums, build_const_ints(b, NULL, 3, swap));
     return flow(c, 0, reshape_like(c, sums, input(c, 0)));
+}
+
+struct status gradient_extract_image_patches(struct gradient_context *c)
+{
+    return patches(c, 2);
+}
+
+struct status gradient_extract_volume_patches(struct gradient_context *c)
+{
+    return patches(c, 3);
 }

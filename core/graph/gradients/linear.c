@@ -1,42 +1,5 @@
 /* Gradients of linear algebra on (stacks of) matrices. Source: TensorFlow's linalg_grad.py. */
-#include "graph/gradients/emit.h"
-
-/* ---- products and adjoints ---- */
-
-static struct endpoint product(struct gradient_context *c, struct endpoint a, bool adjoint_a,
-                               struct endpoint b, bool adjoint_b)
-{
-    const struct endpoint inputs[] = { a, b };
-
-    return build(c->builder, "BatchMatMulV2", NULL, 2, inputs,
-                 (const struct attr[]){ attr_bool("adj_x", adjoint_a),
-                                        attr_bool("adj_y", adjoint_b), ATTR_END });
-}
-
-static struct endpoint negative(struct gradient_context *c, struct endpoint x)
-{
-    return unary(c, "Neg", x);
-}
-
-/* The rank of all matrices of the op; the error of not_constant. */
-static struct status read_rank(const struct gradient_context *c, int *out)
-{
-    *out = endpoint_shape(input(c, 0))->rank;
-    return *out < 2 ? not_constant(c, "the rank of its input") : status_ok();
-}
-
-static struct endpoint adjoint(struct gradient_context *c, struct endpoint x, int rank)
-{
-    int32_t order[SHAPE_RANK_MAX];
-    bool is_complex = dtype_is_complex(endpoint_dtype(x));
-
-    for (int i = 0; i < rank; i++)
-        order[i] = i;
-    order[rank - 2] = rank - 1;
-    order[rank - 1] = rank - 2;
-    return binary(c, is_complex ? "ConjugateTranspose" : "Transpose", x,
-                  build_const_ints(c->builder, NULL, rank, order));
-}
+#include "graph/gradients/matrices.h"
 
 /* Columns [from, from + count) of matrices; count -1: all remaining ones. */
 static struct endpoint columns(struct gradient_context *c, struct endpoint x, int rank,
@@ -49,16 +12,6 @@ static struct endpoint columns(struct gradient_context *c, struct endpoint x, in
     begin[rank - 1] = (int32_t)from;
     size[rank - 1] = (int32_t)count;
     return build_slice(c->builder, NULL, x, rank, begin, size);
-}
-
-/* The band of `lower` and `upper` diagonals of x, and zeros elsewhere; -1: all of them. */
-static struct endpoint band(struct gradient_context *c, struct endpoint x, int64_t lower,
-                            int64_t upper)
-{
-    const struct endpoint inputs[] = { x, build_const_int64(c->builder, lower),
-                                       build_const_int64(c->builder, upper) };
-
-    return build(c->builder, "MatrixBandPart", NULL, 3, inputs, NULL);
 }
 
 /* The lower triangle, with half of the diagonal. */
@@ -78,23 +31,6 @@ static struct endpoint times_matrix(struct gradient_context *c, struct endpoint 
     struct endpoint wide = binary(c, "ExpandDims", binary(c, "ExpandDims", numbers, last), last);
 
     return binary(c, "Mul", wide, matrices);
-}
-
-static struct endpoint with_adjoint(struct gradient_context *c, const char *op, bool is_adjoint,
-                                    int count, const struct endpoint *inputs)
-{
-    return build(c->builder, op, NULL, count, inputs,
-                 (const struct attr[]){ attr_bool("adjoint", is_adjoint), ATTR_END });
-}
-
-static struct endpoint triangular(struct gradient_context *c, struct endpoint a, struct endpoint b,
-                                  bool lower, bool is_adjoint)
-{
-    const struct endpoint inputs[] = { a, b };
-
-    return build(c->builder, "MatrixTriangularSolve", NULL, 2, inputs,
-                 (const struct attr[]){ attr_bool("lower", lower), attr_bool("adjoint", is_adjoint),
-                                        ATTR_END });
 }
 
 /* ---- inverses, determinants, solutions ---- */
@@ -127,16 +63,6 @@ struct status gradient_log_matrix_determinant(struct gradient_context *c)
     return flow(c, 0, times_matrix(c, c->outputs[1], inverse));
 }
 
-/* The gradient of the matrix of a system, by that of the right-hand side. */
-static struct endpoint of_system(struct gradient_context *c, struct endpoint of_right,
-                                 bool is_adjoint)
-{
-    struct endpoint x = output(c);
-
-    return negative(c, is_adjoint ? product(c, x, false, of_right, true)
-                                  : product(c, of_right, false, x, true));
-}
-
 struct status gradient_matrix_solve(struct gradient_context *c)
 {
     bool is_adjoint;
@@ -147,21 +73,6 @@ struct status gradient_matrix_solve(struct gradient_context *c)
     if (c->wanted[0])
         send(c, 0, of_system(c, of_right, is_adjoint));
     return flow(c, 1, of_right);
-}
-
-/* Sums over the stacks that were broadcast. */
-static struct endpoint unstacked(struct gradient_context *c, struct endpoint gradient, int index)
-{
-    const struct shape *a = endpoint_shape(input(c, 0)), *b = endpoint_shape(input(c, 1));
-    bool same = a->rank >= 2 && a->rank == b->rank;
-
-    for (int i = 0; same && i < a->rank - 2; i++)
-        same = a->dims[i] >= 0 && a->dims[i] == b->dims[i];
-    if (same)
-        return gradient;
-    struct endpoint shape = unary(c, "Shape", input(c, index));
-    struct endpoint axes = binary(c, "BroadcastGradientArgs", shape, unary(c, "Shape", gradient));
-    return binary(c, "Reshape", binary(c, "Sum", gradient, axes), shape);
 }
 
 struct status gradient_matrix_triangular_solve(struct gradient_context *c)
@@ -240,18 +151,6 @@ static struct endpoint of_deep(struct gradient_context *c, const struct qr_grad 
     if (dtype_is_complex(endpoint_dtype(f->q)))
         sum = binary(c, "AddV2", sum, qr_correction(c, f, qdq, rdr));
     return sum;
-}
-
-/* Rows and columns of the input, which must be known. */
-static struct status read_sides(const struct gradient_context *c, int64_t *rows, int64_t *columns)
-{
-    const struct shape *shape = endpoint_shape(input(c, 0));
-
-    if (shape->rank < 2 || shape->dims[shape->rank - 2] < 0 || shape->dims[shape->rank - 1] < 0)
-        return not_constant(c, "the sides of its matrices");
-    *rows = shape->dims[shape->rank - 2];
-    *columns = shape->dims[shape->rank - 1];
-    return status_ok();
 }
 
 struct status gradient_qr(struct gradient_context *c)
@@ -333,6 +232,38 @@ struct status gradient_self_adjoint_eig_v2(struct gradient_context *c)
     }
     struct endpoint a = around(c, v, middle, v);
     return flow(c, 0, half_lower(c, binary(c, "AddV2", a, adjoint(c, a, rank))));
+}
+
+/* The eigenvectors v are not orthogonal: v^-H (de + F (v^H dv - v^H v re(v^H dv))) v^H, where re is
+ * the real part of the diagonal, and F is the conjugate of `differences`. */
+struct status gradient_eig(struct gradient_context *c)
+{
+    struct endpoint e = output(c), v = { c->node, 1 }, x = input(c, 0);
+    struct endpoint middle = unary(c, "MatrixDiag", dy_or_zeros(c, 0));
+    const enum dtype dtype = endpoint_dtype(e);
+    const struct attr real[] = { attr_type("Tout", dtype == DT_COMPLEX128 ? DT_DOUBLE : DT_FLOAT),
+                                 ATTR_END };
+    bool vectors;
+
+    TRY(node_attr_bool(c->node, "compute_v", &vectors));
+    if (!vectors) {
+        struct node *again =
+            build_node(c->builder, "Eig", NULL, 1, &x, 0, NULL,
+                       (const struct attr[]){ attr_type("Tout", dtype), ATTR_END });
+        v = (struct endpoint){ again, 1 };
+    } else if (c->outputs[1].node != NULL) {
+        struct endpoint turn = product(c, v, true, c->outputs[1], false);
+        struct endpoint diagonal = unary(c, "MatrixDiagPart", turn);
+        diagonal = as_type(c, build(c->builder, "Real", NULL, 1, &diagonal, real), dtype);
+        struct endpoint length = product(c, product(c, v, true, v, false), false,
+                                         unary(c, "MatrixDiag", diagonal), false);
+        struct endpoint factors = unary(c, "Conj", differences(c, e));
+        middle =
+            binary(c, "AddV2", middle, binary(c, "Mul", factors, binary(c, "Sub", turn, length)));
+    }
+    const struct endpoint system[] = { v, product(c, middle, false, v, true) };
+    struct endpoint gradient = with_adjoint(c, "MatrixSolve", true, 2, system);
+    return flow(c, 0, as_type(c, gradient, endpoint_dtype(x)));
 }
 
 /* For u [.., m, m], v [.., n, m or n], with m <= n. */

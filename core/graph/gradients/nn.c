@@ -295,6 +295,26 @@ struct status gradient_max_pool3d_grad(struct gradient_context *c)
                          (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
 }
 
+struct status gradient_max_pool_grad_grad(struct gradient_context *c)
+{
+    return pooling_again(c, 2, "MaxPoolGrad", 3,
+                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+}
+
+struct status gradient_max_pool3d_grad_grad(struct gradient_context *c)
+{
+    return pooling_again(c, 2, "MaxPool3DGrad", 3,
+                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+}
+
+struct status gradient_max_pool_grad_v2(struct gradient_context *c)
+{
+    const struct endpoint inputs[] = { input(c, 0), input(c, 1), dy(c), input(c, 3), input(c, 4) };
+    const struct attr attrs[] = { same_attr(c, "padding"), same_attr(c, "data_format"), ATTR_END };
+
+    return flow(c, 2, build(c->builder, "MaxPoolGradGradV2", NULL, 5, inputs, attrs));
+}
+
 struct status gradient_max_pool_with_argmax(struct gradient_context *c)
 {
     const struct endpoint inputs[] = { input(c, 0), dy(c), { c->node, 1 } };

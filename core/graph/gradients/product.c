@@ -21,10 +21,10 @@ struct names {
     const char *op, *left, *right; /* the op and its flags */
 };
 
-static struct endpoint product(struct gradient_context *c, const struct names *names,
-                               const struct factor factors[2])
+/* `all` has a, b and dy. */
+static struct endpoint product_of(struct gradient_context *c, const struct names *names,
+                                  const struct endpoint *all, const struct factor factors[2])
 {
-    const struct endpoint all[] = { [A] = input(c, 0), [B] = input(c, 1), [DY] = dy(c) };
     const struct endpoint inputs[] = { all[factors[0].which], all[factors[1].which] };
 
     return build(c->builder, names->op, NULL, 2, inputs,
@@ -35,14 +35,15 @@ static struct endpoint product(struct gradient_context *c, const struct names *n
 static struct status both(struct gradient_context *c, const struct names *names,
                           struct endpoint gradients[2])
 {
+    const struct endpoint all[] = { [A] = input(c, 0), [B] = input(c, 1), [DY] = dy(c) };
     bool left, right;
 
     TRY(node_attr_bool(c->node, names->left, &left));
     TRY(node_attr_bool(c->node, names->right, &right));
     if (c->wanted[0])
-        gradients[0] = product(c, names, rules[left][right].a);
+        gradients[0] = product_of(c, names, all, rules[left][right].a);
     if (c->wanted[1])
-        gradients[1] = product(c, names, rules[left][right].b);
+        gradients[1] = product_of(c, names, all, rules[left][right].b);
     return status_ok();
 }
 
@@ -51,6 +52,29 @@ struct status gradient_matmul(struct gradient_context *c)
     static const struct names names = { "MatMul", "transpose_a", "transpose_b" };
 
     return both(c, &names, c->inputs);
+}
+
+static struct endpoint as_float(struct gradient_context *c, struct endpoint x)
+{
+    return endpoint_dtype(x) == DT_FLOAT ? x : as_type(c, x, DT_FLOAT);
+}
+
+/* The factors may be of two types; the product and its gradient are floats. */
+struct status gradient_sparse_matmul(struct gradient_context *c)
+{
+    static const struct names names = { "MatMul", "transpose_a", "transpose_b" };
+    const struct endpoint factors[] = { as_float(c, input(c, 0)), as_float(c, input(c, 1)), dy(c) };
+    bool left, right;
+
+    TRY(node_attr_bool(c->node, names.left, &left));
+    TRY(node_attr_bool(c->node, names.right, &right));
+    const struct factor *const found[] = { rules[left][right].a, rules[left][right].b };
+    for (int i = 0; i < 2; i++) {
+        enum dtype dtype = endpoint_dtype(input(c, i));
+        struct endpoint gradient = product_of(c, &names, factors, found[i]);
+        send(c, i, dtype == DT_FLOAT ? gradient : as_type(c, gradient, dtype));
+    }
+    return status_ok();
 }
 
 /* Are the batch dimensions certainly the same? */

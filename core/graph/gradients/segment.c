@@ -248,3 +248,45 @@ struct status gradient_tensor_scatter_min(struct gradient_context *c)
 {
     return scattered_extreme(c);
 }
+
+/* ---- isotonic regression: each element became the mean of its segment of the row ---- */
+
+/* The number of each element's segment among those of all rows. */
+static struct endpoint segments_of_rows(struct gradient_context *c, int32_t length)
+{
+    static const int32_t flat = -1, zero = 0, one = 1;
+    const int32_t by_rows[] = { -1, length };
+    struct builder *b = c->builder;
+    struct endpoint segments = binary(c, "Reshape", (struct endpoint){ c->node, 1 },
+                                      build_const_ints(b, NULL, 2, by_rows));
+    struct endpoint rows = build_unary(
+        b, "Squeeze", NULL, build_slice(b, NULL, unary(c, "Shape", segments), 1, &zero, &one));
+    struct endpoint first = binary(c, "Mul", build_range(b, rows), build_const_int(b, length));
+    struct endpoint ids = binary(c, "AddV2", segments, build_expand_dims(b, first, -1));
+    return binary(c, "Reshape", ids, build_const_ints(b, NULL, 1, &flat));
+}
+
+struct status gradient_isotonic_regression(struct gradient_context *c)
+{
+    static const int32_t flat = -1;
+    const struct shape *shape = endpoint_shape(input(c, 0));
+
+    if (dy(c).node == NULL)
+        return status_ok();
+    if (shape->rank < 1 || shape->dims[shape->rank - 1] < 0)
+        return not_constant(c, "the length of its rows");
+    if (shape->dims[shape->rank - 1] == 0)
+        return flow(c, 0, dy(c));
+    struct endpoint ids = segments_of_rows(c, (int32_t)shape->dims[shape->rank - 1]);
+    struct endpoint given =
+        binary(c, "Reshape", dy(c), build_const_ints(c->builder, NULL, 1, &flat));
+    const struct endpoint sums[] = { given, ids, unary(c, "Size", ids) };
+    const struct endpoint counts[] = { unary(c, "OnesLike", given), ids, sums[2] };
+    struct endpoint mean =
+        binary(c, "DivNoNan", build(c->builder, "UnsortedSegmentSum", NULL, 3, sums, NULL),
+               build(c->builder, "UnsortedSegmentSum", NULL, 3, counts, NULL));
+    struct endpoint gradient = reshape_like(c, gather_rows(c, mean, ids), input(c, 0));
+    if (endpoint_dtype(gradient) != endpoint_dtype(input(c, 0)))
+        gradient = as_type(c, gradient, endpoint_dtype(input(c, 0)));
+    return flow(c, 0, gradient);
+}

@@ -151,20 +151,27 @@ static struct endpoint sum_all(struct gradient_context *c, struct endpoint x)
                   build_const_int(c->builder, 0));
 }
 
-/* The default value gets what the values do not get. */
+/* The places [n, rank]: indices of rank 1 are places in a vector, a scalar is the only one. If the
+ * rank is unknown, GatherNd looks. */
+static struct endpoint places_of_indices(struct gradient_context *c, struct endpoint indices)
+{
+    static const int32_t column[] = { -1, 1 };
+    int rank = endpoint_shape(indices)->rank;
+
+    if (rank != 0 && rank != 1)
+        return indices;
+    return binary(c, "Reshape", indices, build_const_ints(c->builder, NULL, 2, column));
+}
+
+/* The default value gets what the values do not get. One value for all places gets their sum. */
 struct status gradient_sparse_to_dense(struct gradient_context *c)
 {
-    struct endpoint places = input(c, 0);
-    int rank = endpoint_shape(places)->rank;
+    struct endpoint values = at_places(c, dy(c), places_of_indices(c, input(c, 0)));
 
-    if (rank >= 0 && rank != 2) /* if it is unknown, GatherNd looks */
-        return status_error(STATUS_UNIMPLEMENTED,
-                            "node '%s': the gradient of SparseToDense wants indices of rank 2, "
-                            "not %d",
-                            c->node->name, rank);
-    struct endpoint values = at_places(c, dy(c), places);
     if (c->wanted[2])
-        send(c, 2, reshape_like(c, values, input(c, 2)));
+        send(c, 2,
+             endpoint_shape(input(c, 2))->rank == 0 ? sum_all(c, values)
+                                                    : reshape_like(c, values, input(c, 2)));
     if (c->wanted[3])
         send(c, 3, binary(c, "Sub", sum_all(c, dy(c)), sum_all(c, values)));
     return status_ok();

@@ -587,6 +587,76 @@ case("max pool of volumes again", "MaxPool3DGrad", fed(solid, np.float32), fed(t
      x(second_draw(1, 2, 2, 1, 1)), **SPACE)
 
 
+# ---- the rest of linear algebra ----
+third = np.random.RandomState(41)
+def third_draw(*shape): return third.uniform(-2, 2, shape).astype(np.float32)
+def complexes(*shape): return third_draw(*shape) + 1j * third_draw(*shape)
+def definite(*shape):
+    m = third_draw(*shape)
+    return m @ np.swapaxes(m, -1, -2) + 2 * np.eye(shape[-1])
+TOUT = dict(Tout=("type", tf.complex64))
+case("eigenvalues of any matrix", "Eig", x(third_draw(2, 3, 3)), outputs=[0], compute_v=("bool", False), **TOUT)
+case("eigenvalues of any complex matrix", "Eig", z(complexes(3, 3)), outputs=[0], compute_v=("bool", False), **TOUT)
+case("eigenvectors of any matrix", "Eig", x(third_draw(4, 4)), kink=True, compute_v=("bool", True), **TOUT)
+case("eigenvectors of any complex matrix", "Eig", z(complexes(3, 3)), compute_v=("bool", True), **TOUT)
+case("only eigenvalues used", "Eig", x(third_draw(3, 3)), outputs=[0], compute_v=("bool", True), **TOUT)
+for label, rows in (("tall", 4), ("square", 2), ("wide", 1)):
+    case("least squares, %s" % label, "MatrixSolveLs", x(third_draw(3, rows, 2)), x(third_draw(3, rows, 2)), const(0.5, np.float64))
+    case("least squares, %s and complex" % label, "MatrixSolveLs", z(complexes(rows, 2)), z(complexes(rows, 3)), const(0.25, np.float64))
+case("least squares, unweighted", "MatrixSolveLs", x(third_draw(4, 2)), x(third_draw(4, 1)), const(0, np.float64))
+case("square root of matrices", "MatrixSquareRoot", x(definite(2, 3, 3)))
+case("square root of a matrix", "MatrixSquareRoot", x(definite(2, 2)))
+case("square root of a complex matrix", "MatrixSquareRoot", z(definite(3, 3) + 0.25j * third_draw(3, 3)))
+for pivoting in (True, False):
+    diagonals = third_draw(2, 3, 4)
+    diagonals[:, 1] += 5
+    case("three diagonals solved, %d" % pivoting, "TridiagonalSolve", x(diagonals), x(third_draw(2, 4, 2)), partial_pivoting=("bool", pivoting))
+case("three complex diagonals solved", "TridiagonalSolve", z(diagonals[0] + 1j * third_draw(3, 4)), z(complexes(4, 2)))
+case("three diagonals multiplied", "TridiagonalMatMul", *[x(third_draw(2, 1, 4)) for _ in range(3)], x(third_draw(2, 4, 3)))
+case("three complex diagonals multiplied", "TridiagonalMatMul", *[z(complexes(1, 4)) for _ in range(3)], z(complexes(4, 3)))
+for lower in (True, False):
+    for adjoint in (False, True):
+        bands = third_draw(2, 3, 5)
+        bands[:, 0 if lower else -1] += 4  # the main diagonal
+        flags = dict(lower=("bool", lower), adjoint=("bool", adjoint))
+        case("bands solved %d %d" % (lower, adjoint), "BandedTriangularSolve", x(bands), x(third_draw(2, 5, 2)), **flags)
+case("bands solved, broadcast", "BandedTriangularSolve", x(bands[0]), x(third_draw(2, 5, 2)), **flags)
+case("complex bands solved", "BandedTriangularSolve", z(bands[0] + 1j * third_draw(3, 5)), z(complexes(5, 2)), **flags)
+
+# ---- gradients of gradients of layers ----
+FLAT = ("NHWC", (2, 3, 2, 3)), ("NCHW", (2, 3, 3, 2))
+DEEP = ("NDHWC", (2, 2, 1, 2, 3)), ("NCDHW", (2, 3, 2, 1, 2))
+for op, formats in (("FusedBatchNormGrad", FLAT[:1]), ("FusedBatchNormGradV2", FLAT[:1]), ("FusedBatchNormGradV3", FLAT + DEEP)):
+    for format, dims in formats:
+        for training in (True, False)[:1 if "C" in format[:2] else 2]:  # that is all that TensorFlow has for a CPU
+            reserved = [fed(third.uniform(0.5, 1.5, 3), np.float32) for _ in range(3 if op.endswith("3") else 2)]
+            case("%s, %s %d" % (op, format, training), op, x(third_draw(*dims)), x(third_draw(*dims)), x(third.uniform(0.5, 2, 3)), *reserved, kink=training,
+                 outputs=[0, 1, 2], is_training=("bool", training), data_format=("text", format), epsilon=("float", 0.001))
+pooled = fed(tf.nn.max_pool2d(flat, 2, 2, "SAME").numpy(), np.float32)
+case("max pool once more", "MaxPoolGradGrad", fed(flat, np.float32), pooled, x(third_draw(1, 5, 4, 2)), **PLANE)
+case("max pool of volumes once more", "MaxPool3DGradGrad", fed(solid, np.float32), fed(tf.nn.max_pool3d(solid, 2, 2, "SAME").numpy(), np.float32),
+     x(third_draw(1, 3, 4, 2, 1)), **SPACE)
+case("max pool v2 again", "MaxPoolGradV2", fed(flat, np.float32), pooled, x(third_draw(1, 3, 2, 2)), const([1, 2, 2, 1]), const([1, 2, 2, 1]),
+     padding=("text", "SAME"))
+
+# ---- colours, patches, and what is left ----
+case("hues", "RGBToHSV", x(third.uniform(0.1, 1, (3, 4, 3))), kink=True)
+case("hues at ties and below 0", "RGBToHSV", x([[.5, .5, .2], [.5, .2, .5], [.2, .5, .5], [.4, .4, .4], [0, 0, 0], [0, .25, 0], [-.5, .25, .125], [.25, 0, .5],
+                                                [-.5, -.25, -.125]]), kink=True)
+case("patches of volumes", "ExtractVolumePatches", x(third_draw(2, 3, 4, 3, 2)), ksizes=("ints", [1, 2, 3, 2, 1]), strides=("ints", [1, 1, 2, 1, 1]),
+     padding=("text", "SAME"))
+case("patches of volumes without padding", "ExtractVolumePatches", x(third_draw(1, 4, 3, 3, 1)), ksizes=("ints", [1, 2, 2, 2, 1]),
+     strides=("ints", [1, 2, 1, 1, 1]), padding=("text", "VALID"))
+case("isotonic regression", "IsotonicRegression", x(third_draw(3, 6)), kink=True, outputs=[0])
+for ta in (False, True):
+    for tb in (False, True):
+        a, b = (third_draw(3, 2) if ta else third_draw(2, 3)), (third_draw(4, 3) if tb else third_draw(3, 4))
+        case("sparse matmul %d %d" % (ta, tb), "SparseMatMul", x(a), x(b), transpose_a=("bool", ta), transpose_b=("bool", tb), a_is_sparse=("bool", True))
+case("sparse to dense, one value", "SparseToDense", at([[0, 1], [1, 0], [2, 3]]), const([3, 4], np.int64), x(0.75), x(0.5))
+case("sparse to dense, a vector", "SparseToDense", at([0, 1, 3]), const([4], np.int64), x(third_draw(3)), x(0.5))
+case("sparse to dense, one place", "SparseToDense", at(2), const([4], np.int64), x(1.5), x(0.5))
+
+
 def numbers(array):
     if array.dtype == bool:
         return " ".join("%d" % v for v in array.ravel())
@@ -646,6 +716,20 @@ def flip(op, value, result, weights):
     if op == "SelfAdjointEigV2" and 1 in weights:
         chosen = np.linalg.eigh(value)[1]
         weights[1] = weights[1] * np.sign(np.sum(chosen * result[1], -2, keepdims=True)).astype(np.float32)
+    if op == "Eig":
+        for at in np.ndindex(value.shape[:-2]):
+            reorder(value[at], result, weights, at)
+
+
+def reorder(matrix, result, weights, at):
+    """The order of the eigenvalues of any matrix, too."""
+    values, vectors = np.linalg.eig(matrix.astype(np.complex64))
+    order = [int(np.argmin(abs(result[0][at] - v))) for v in values]
+    assert len(set(order)) == len(order)
+    weights[0][at] = weights[0][at][order]
+    if 1 in weights:
+        turned = np.sum(np.conj(result[1][at][:, order]) * vectors, -2, keepdims=True)  # e^(i angle)
+        weights[1][at] = weights[1][at][:, order] * np.conj(turned)
 
 
 def in_graph(function):
@@ -690,6 +774,8 @@ def write(label, op, inputs, kink, outputs, attrs):
                         t, m, v, beta, gamma if scale_after_normalization else None, variance_epsilon)
                 if raw == "BlockLSTMV2":
                     function = lambda use_peephole, **values: block_lstm_v2(*values.values(), use_peephole=use_peephole)
+                if raw == "SparseToDense":  # its gradient wants them so
+                    given["sparse_indices"] = tf.reshape(given["sparse_indices"], [-1, len(inputs[1][1])])
                 result = function(**given, **extra)
             result = tf.nest.flatten(result)
         wanted = range(len(result)) if outputs is None else outputs
@@ -723,6 +809,8 @@ def write(label, op, inputs, kink, outputs, attrs):
     for i, (role, _) in enumerate(inputs):
         if role == "x":
             value = tf.convert_to_tensor(next(gradients)).numpy()
+            if op == "SparseToDense" and inputs[i][1].ndim == 0:
+                value = value.sum()  # TensorFlow gives one for each place
             print("%sgrad %d %s %s" % (prefix(value), i, shape(value), numbers(value)))
     if kink or any(role == "x" and value.dtype.kind == "c" for role, value in inputs):
         print("kink")

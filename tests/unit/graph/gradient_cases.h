@@ -55,6 +55,9 @@ static struct tensor case_tensor(struct arena *arena, enum dtype dtype, char *at
         case DT_FLOAT:
             ((float *)data)[i] = (float)value;
             break;
+        case DT_DOUBLE:
+            ((double *)data)[i] = value;
+            break;
         case DT_COMPLEX64:
             ((float *)data)[2 * i] = (float)value;
             ((float *)data)[2 * i + 1] = strtof(at, &at);
