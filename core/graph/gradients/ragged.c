@@ -120,3 +120,40 @@ struct status gradient_ragged_to_tensor(struct gradient_context *c)
         send(c, 2, of_default(c, rows, places));
     return status_ok();
 }
+
+/* ---- ragged tensors in a variant ---- */
+
+struct status gradient_ragged_to_variant(struct gradient_context *c)
+{
+    int values = c->node->inputs_count - 1;
+    const struct endpoint inputs[] = { dy(c),
+                                       values > 0 ? input(c, 0) : build_const_int64(c->builder, 0),
+                                       unary(c, "Shape", input(c, values)) };
+    const struct attr attrs[] = { attr_type("Tvalues", endpoint_dtype(input(c, values))),
+                                  ATTR_END };
+
+    return flow(c, values,
+                build(c->builder, "RaggedTensorToVariantGradient", NULL, 3, inputs, attrs));
+}
+
+/* The gradient of the values, with the splits that the op has found. */
+struct status gradient_ragged_from_variant(struct gradient_context *c)
+{
+    int splits = c->node->outputs_count - 1, rank = endpoint_shape(input(c, 0))->rank;
+    struct endpoint *inputs = ARENA_ARRAY(c->builder->graph->arena, struct endpoint, splits + 1);
+    bool is_batch = rank < 0 ? splits > 0 : rank > 0;
+
+    if (rank > 1)
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "node '%s': RaggedTensorFromVariant has a gradient for a scalar or a "
+                            "vector, not for variants of rank %d",
+                            c->node->name, rank);
+    if (c->outputs[splits].node == NULL)
+        return status_ok();
+    for (int i = 0; i < splits; i++)
+        inputs[i] = (struct endpoint){ c->node, i };
+    inputs[splits] = c->outputs[splits];
+    const struct attr attrs[] = { attr_int("RAGGED_RANK", splits), same_attr(c, "Tsplits"),
+                                  attr_bool("batched_input", is_batch), ATTR_END };
+    return flow(c, 0, build(c->builder, "RaggedTensorToVariant", NULL, splits + 1, inputs, attrs));
+}

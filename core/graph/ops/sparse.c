@@ -50,6 +50,23 @@ struct status infer_ragged_to_tensor(struct infer_context *context)
     return status_ok();
 }
 
+/* A ragged tensor in a scalar, or each of its rows in an element. */
+struct status infer_ragged_to_variant(struct infer_context *context)
+{
+    const struct shape *first = infer_input(context, 0);
+    struct shape shape = shape_scalar();
+    bool is_batch;
+
+    TRY(node_attr_bool(context->node, "batched_input", &is_batch));
+    if (is_batch) {
+        shape = shape_of(-1);
+        if (first->rank > 0 && first->dims[0] > 0) /* splits are one more than rows */
+            shape.dims[0] = first->dims[0] - (context->node->inputs_count > 1);
+    }
+    infer_output(context, 0, &shape);
+    return status_ok();
+}
+
 struct status infer_ragged_bincount(struct infer_context *context)
 {
     struct shape shape = shape_of(-1, -1);

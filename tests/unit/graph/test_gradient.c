@@ -233,13 +233,21 @@ static void agrees_with_tensorflow_where_shapes_are_unknown(void **state)
     check_case(*state, false);
 }
 
-/* Lists of tensors, optionals, composite tensors, loops and branches: the tests below,
- * test_gradient_lists.c, unit/runtime/test_optional.c and test_composite.c, and
- * unit/layers/test_keras.c, where recurrent layers are loops. */
+/* Lists and arrays of tensors, optionals, composite and ragged tensors in variants, loops and
+ * branches: the tests below, test_gradient_lists.c, test_gradient_graphs.c,
+ * unit/runtime/test_optional.c and test_composite.c, and unit/layers/test_keras.c, where recurrent
+ * layers are loops. */
 static bool is_of_loops(const struct op *op)
 {
-    return strncmp(op->name, "TensorList", 10) == 0 || strncmp(op->name, "Optional", 8) == 0 ||
-           strncmp(op->name, "CompositeTensor", 15) == 0 || op_has(op, OP_LOOP | OP_IF | OP_CASE);
+    static const char *const families[] = {
+        "TensorList",      "TensorArray",           "Optional",
+        "CompositeTensor", "RaggedTensorToVariant", "RaggedTensorFromVariant"
+    };
+
+    for (size_t i = 0; i < COUNT(families); i++)
+        if (strncmp(op->name, families[i], strlen(families[i])) == 0)
+            return true;
+    return op_has(op, OP_LOOP | OP_IF | OP_CASE);
 }
 
 static void every_gradient_has_a_case(void **state)

@@ -224,10 +224,11 @@ static void answers_as_tensorflow_does(void **state)
     }
 }
 
-/* Runs a test for each graph that `is_left_out` (NULL: none) does not leave out, and the tests of
+/* Runs `test` for each graph that `is_left_out` (NULL: none) does not leave out, and the tests of
  * `more`. */
-static int run_graphs(const char *group, const char *directory, bool (*is_left_out)(const char *),
-                      const struct CMUnitTest *more, int more_count)
+static inline int run_graphs_by(CMUnitTestFunction test, const char *group, const char *directory,
+                                bool (*is_left_out)(const char *), const struct CMUnitTest *more,
+                                int more_count)
 {
     glob_t files;
     int count = 0;
@@ -242,7 +243,7 @@ static int run_graphs(const char *group, const char *directory, bool (*is_left_o
         char *path = files.gl_pathv[i];
         if (is_left_out == NULL || !is_left_out(path))
             tests[count++] = (struct CMUnitTest){ .name = path + strlen(directory),
-                                                  .test_func = answers_as_tensorflow_does,
+                                                  .test_func = test,
                                                   .setup_func = setup,
                                                   .teardown_func = teardown,
                                                   .initial_state = path };
@@ -253,6 +254,14 @@ static int run_graphs(const char *group, const char *directory, bool (*is_left_o
     free(tests);
     globfree(&files);
     return failed;
+}
+
+static inline int run_graphs(const char *group, const char *directory,
+                             bool (*is_left_out)(const char *), const struct CMUnitTest *more,
+                             int more_count)
+{
+    return run_graphs_by(answers_as_tensorflow_does, group, directory, is_left_out, more,
+                         more_count);
 }
 
 #endif

@@ -1,5 +1,5 @@
-/* AddN and ZerosLike of variants: of optionals here, of lists in tensor_list_ops.c, of maps in
- * tensor_map.c. */
+/* AddN and ZerosLike of variants: of optionals and ragged tensors here, of lists in
+ * tensor_list_ops.c, of maps in tensor_map.c. */
 #include "runtime/kernels/lists/variant_sums.h"
 
 #include <string.h>
@@ -10,11 +10,12 @@
 #include "runtime/kernels/lists/tensor_list.h"
 #include "runtime/kernels/lists/tensor_map.h"
 
-/* NULL: input `index` is no optional. */
-static const struct tensor_box *find_optional(const struct kernel_context *k, int index)
+/* NULL: input `index` is no scalar of this kind. */
+static const struct tensor_box *find_box(const struct kernel_context *k, int index,
+                                         enum box_kind kind)
 {
-    const struct tensor *optional = kernel_input(k, index);
-    return optional->shape.rank == 0 ? tensor_box_at(optional, 0, BOX_OPTIONAL) : NULL;
+    const struct tensor *variant = kernel_input(k, index);
+    return variant->shape.rank == 0 ? tensor_box_at(variant, 0, kind) : NULL;
 }
 
 /* ---- AddN ---- */
@@ -70,7 +71,31 @@ static struct status add_optional(struct kernel_context *k, int count, struct te
     return status_ok();
 }
 
-static struct status add_optionals(struct kernel_context *k, const struct tensor_box *first)
+/* The values are added; they must be in the same rows. */
+static struct status add_ragged(struct kernel_context *k, int count, struct tensor *sums,
+                                const struct tensor_box *other)
+{
+    int last = count - 1;
+    if (sums[last].dtype != other->parts[other->count - 1].dtype)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Can't add RaggedTensorVariants of different dtypes. One is %s and the "
+                            "other is %s",
+                            dtype_name(sums[last].dtype),
+                            dtype_name(other->parts[other->count - 1].dtype));
+    if (count != other->count)
+        return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                            "Can't add RaggedTensorVariants of different ragged rank. One is %d "
+                            "and the other is %d",
+                            last, other->count - 1);
+    for (int i = 0; i < last; i++)
+        if (!tensor_equal(&sums[i], &other->parts[i]))
+            return kernel_error(k, STATUS_INVALID_ARGUMENT,
+                                "Can't add RaggedTensorVariants with different row_splits.");
+    return variant_part_add(k, &sums[last], &other->parts[last]);
+}
+
+static struct status add_boxes(struct kernel_context *k, enum box_kind kind,
+                               const struct tensor_box *first)
 {
     int count = first->count;
     struct tensor *sums = ARENA_ARRAY(kernel_arena(k), struct tensor, count + 1);
@@ -78,22 +103,28 @@ static struct status add_optionals(struct kernel_context *k, const struct tensor
     for (int i = 0; i < count; i++)
         sums[i] = tensor_acquire(&first->parts[i]);
     for (int i = 1; i < kernel_inputs_count(k) && status_is_ok(status); i++) {
-        const struct tensor_box *other = find_optional(k, i);
-        status = other != NULL ? add_optional(k, count, sums, other)
-                               : kernel_error(k, STATUS_INVALID_ARGUMENT,
-                                              "input %d is no optional, but input 0 is one", i);
+        const struct tensor_box *other = find_box(k, i, kind);
+        if (other == NULL)
+            status =
+                kernel_error(k, STATUS_INVALID_ARGUMENT, "input %d is no %s, but input 0 is one", i,
+                             kind == BOX_RAGGED ? "ragged tensor" : "optional");
+        else
+            status = (kind == BOX_RAGGED ? add_ragged : add_optional)(k, count, sums, other);
     }
     if (status_is_ok(status))
-        return tensor_box_output(k, BOX_OPTIONAL, count, sums);
+        return tensor_box_output(k, kind, count, sums);
     tensors_release(count, sums);
     return status;
 }
 
 static struct status add_n_compute(struct kernel_context *k)
 {
-    const struct tensor_box *first = find_optional(k, 0);
-    if (first != NULL)
-        return add_optionals(k, first);
+    const struct tensor_box *optional = find_box(k, 0, BOX_OPTIONAL),
+                            *ragged = find_box(k, 0, BOX_RAGGED);
+    if (optional != NULL)
+        return add_boxes(k, BOX_OPTIONAL, optional);
+    if (ragged != NULL)
+        return add_boxes(k, BOX_RAGGED, ragged);
     return tensor_map_is_input(k) ? tensor_map_add_n(k) : tensor_list_add_n(k);
 }
 
@@ -127,11 +158,25 @@ static struct status zeros_like_optional(struct kernel_context *k, const struct 
     return tensor_box_output(k, BOX_OPTIONAL, like->count, zeros);
 }
 
+/* The same rows with zeros for values. */
+static struct status zeros_like_ragged(struct kernel_context *k, const struct tensor_box *like)
+{
+    struct tensor *parts = ARENA_ARRAY(kernel_arena(k), struct tensor, like->count);
+    int last = like->count - 1;
+    TRY(zero_part(k, &like->parts[last], &parts[last]));
+    for (int i = 0; i < last; i++)
+        parts[i] = tensor_acquire(&like->parts[i]);
+    return tensor_box_output(k, BOX_RAGGED, like->count, parts);
+}
+
 static struct status zeros_like_compute(struct kernel_context *k)
 {
-    const struct tensor_box *like = find_optional(k, 0);
-    if (like != NULL)
-        return zeros_like_optional(k, like);
+    const struct tensor_box *optional = find_box(k, 0, BOX_OPTIONAL),
+                            *ragged = find_box(k, 0, BOX_RAGGED);
+    if (optional != NULL)
+        return zeros_like_optional(k, optional);
+    if (ragged != NULL)
+        return zeros_like_ragged(k, ragged);
     return tensor_map_is_input(k) ? tensor_map_zeros_like(k) : tensor_list_zeros_like(k);
 }
 

@@ -366,11 +366,14 @@ static struct status gradient_piece(struct kernel_context *k, int64_t i, int64_t
     const struct tensor *encoded = kernel_input(k, 0), *splits = kernel_input(k, 1);
     const struct tensor_box *box = tensor_box_at(encoded, i, BOX_RAGGED);
     const struct tensor *values = box != NULL ? &box->parts[box->count - 1] : NULL;
+    bool is_only = splits->shape.rank == 0 && encoded->size == 1; /* of a tensor without rows */
     int64_t count;
-    if (values == NULL && i + 1 >= splits->size)
+    if (values == NULL && !is_only && i + 1 >= splits->size)
         return INVALID("no row splits for the gradient of variant %" PRId64, i);
     if (values != NULL)
         count = values->size;
+    else if (is_only)
+        count = out->size;
     else if (__builtin_mul_overflow(tensor_index(splits, i + 1) - tensor_index(splits, i), inner,
                                     &count))
         count = INT64_MAX;
@@ -392,7 +395,8 @@ static struct status gradient_compute(struct kernel_context *k)
     struct shape shape;
     struct tensor *out;
     int64_t at = 0;
-    TRY(ragged_splits_check(splits, -1));
+    if (splits->shape.rank > 0)
+        TRY(ragged_splits_check(splits, -1));
     TRY(gradient_shape(k, &shape));
     int64_t inner = shape.rank > 0 ? shape_inner(&shape, 0) : 1;
     if (encoded->size == 1 && tensor_box_at(encoded, 0, BOX_RAGGED) != NULL) {
