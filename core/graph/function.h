@@ -57,7 +57,7 @@ void function_share_library(struct graph *graph);
 void function_own_library(struct graph *graph);
 
 /* The same without a copy: functions are added to a library nested in the shared one, which must
- * live as long. Such a graph cannot be written to a file. */
+ * live as long. */
 void function_nest_library(struct graph *graph);
 
 /* Adds an argument to a body under construction; body->args must have room. */

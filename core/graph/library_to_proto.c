@@ -163,10 +163,17 @@ Tensorflow__FunctionDefLibrary *library_to_proto(const struct function_library *
 {
     Tensorflow__FunctionDefLibrary *proto =
         PROTO_NEW(arena, Tensorflow__FunctionDefLibrary, tensorflow__function_def_library);
-    proto->n_function = (size_t)library->count;
-    proto->function = ARENA_ARRAY(arena, Tensorflow__FunctionDef *, library->count + 1);
-    for (int i = 0; i < library->count; i++)
-        proto->function[i] = write_function(&library->functions[i], arena);
-    write_gradients(library, proto, arena);
+    const struct function_library *outermost = library;
+    int count = 0;
+
+    for (const struct function_library *of = library; of != NULL; of = of->outer) {
+        count += of->count;
+        outermost = of;
+    }
+    proto->function = ARENA_ARRAY(arena, Tensorflow__FunctionDef *, count + 1);
+    for (const struct function_library *of = library; of != NULL; of = of->outer)
+        for (int i = 0; i < of->count; i++)
+            proto->function[proto->n_function++] = write_function(&of->functions[i], arena);
+    write_gradients(outermost, proto, arena); /* functions that are added have none */
     return proto;
 }

@@ -13,6 +13,7 @@ from harness import SOURCE, Server, TestCase, main, run
 GOLDEN = os.path.join(SOURCE, "tests", "golden", "finetune")
 BATCH, ROWS = 8, 5  # as models.py
 INPUTS = {"dense": "x", "convnet": "inputs", "embedding": "ids", "recurrent": "ids"}
+STEPS, WIDTH = 4, 3  # as arrays.py
 
 
 def golden(name):
@@ -25,7 +26,9 @@ def first_rows(name):
         rows = [[float(x) for x in row[:-1]] for row in list(csv.reader(file))[1:ROWS + 1]]
     if name == "convnet":
         return [[[[row[6 * i + k]] for k in range(6)] for i in range(6)] for row in rows]
-    return [[int(x) for x in row] for row in rows] if INPUTS[name] == "ids" else rows
+    if name == "arrays":
+        return [[row[WIDTH * i:WIDTH * (i + 1)] for i in range(STEPS)] for row in rows]
+    return [[int(x) for x in row] for row in rows] if INPUTS.get(name) == "ids" else rows
 
 
 def files(directory):
@@ -49,7 +52,7 @@ class Finetune(TestCase):
         with open(golden(name + "_want.json"), encoding="utf-8") as file:
             want = json.load(file)[optimizer]
         with Server(base) as server:
-            got = server.post("/v1/models/default:predict", {"inputs": {INPUTS[name]: first_rows(name)}})
+            got = server.post("/v1/models/default:predict", {"inputs": {INPUTS.get(name, "x"): first_rows(name)}})
             self.assertEqual(got.status, 200, got)
             size = max(abs(x) for row in want for x in row)
             for ours, theirs in zip(got.json["outputs"], want, strict=True):
@@ -69,6 +72,11 @@ class Finetune(TestCase):
                     # Only the values are new.
                     self.assertEqual(files(base + "/1"), files(golden(name)))
                     self.assertEqual(content(base, "1", "saved_model.pb"), content(golden(name), "saved_model.pb"))
+
+    def test_answers_as_after_tensorflow_1s_training(self):
+        base = self.path("arrays")
+        self.tune("arrays", "--loss=mse", "--optimizer=sgd", "--learning_rate=0.1", "--workers=1", "--epochs=1", "--export_dir=" + base + "/1")
+        self.assert_answers(base, "arrays", "sgd")
 
     def test_the_same_bits_for_any_number_of_ps(self):
         values = set()

@@ -62,7 +62,7 @@ BELOW = {
     "layers/metrics": LAYERS | {"layers/losses"},
     "layers/serving": LAYERS | {"layers/classes", "layers/losses"},
     "savedmodel": SAVEDMODEL,
-    "savedmodel/trainable": SAVEDMODEL,
+    "savedmodel/trainable": SAVEDMODEL | {"graph/lower"},
     "exporter": SAVEDMODEL | {"savedmodel/trainable"},
     "trainer/optimizers": TENSOR,
     "trainer/protocol": PROTOCOL - {"trainer/protocol"},

@@ -120,6 +120,10 @@ static void print_table(void)
         "The second column lists the types for which the op has a kernel. An op with the effect "
         "\"state\" reads or writes something that outlives a run. If an op\nor a type is missing "
         "here, only signatures that need it fail; `savedmodel show` names them.\n\n"
+        "Training fails at an op whose gradient column is empty, and names it. TensorFlow also "
+        "registers gradients for TensorArrays of the first and second form,\nfor matrices "
+        "in compressed rows (CSR) and for TensorMaps. Its public Python functions make none of "
+        "these ops, and Slipway has no gradients for them.\n\n"
         "| op | types | effect | gradient | core/runtime/kernels |\n"
         "| --- | --- | --- | --- | --- |\n");
     for (int i = 0; i < op_count(); i++)

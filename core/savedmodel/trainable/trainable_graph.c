@@ -1,5 +1,6 @@
 /* trainable_graph: the graph of a signature with placeholders for its variables. */
 #include "graph/function.h"
+#include "graph/lower/lower.h"
 #include "graph/prune.h"
 #include "savedmodel/restore_graph.h"
 #include "savedmodel/trainable/trainable_reads.h"
@@ -156,16 +157,29 @@ static struct status feed_variables(const struct trainable *trainable, int64_t b
     return infer(out);
 }
 
+/* The graph of the signature. Branches and loops of TensorFlow 1 become If and While, which have
+ * gradients. */
+static struct status flatten_signature(const struct trainable *trainable, struct arena *arena,
+                                       struct flatten_result *out)
+{
+    struct flatten_request request;
+
+    TRY(trainable_request(trainable, arena, &request));
+    TRY(graph_flatten(trainable->meta.graph, &request, arena, out));
+    function_own_library(out->graph);
+    struct status status = graph_lower(&request, out);
+    if (!status_is_ok(status))
+        graph_finish(out->graph);
+    return status;
+}
+
 struct status trainable_build(const struct trainable *trainable, int64_t batch, struct arena *arena,
                               struct trainable_graph *out)
 {
-    struct flatten_request request;
     struct flatten_result flat;
     int index;
 
-    TRY(trainable_request(trainable, arena, &request));
-    TRY(graph_flatten(trainable->meta.graph, &request, arena, &flat));
-    function_own_library(flat.graph);
+    TRY(flatten_signature(trainable, arena, &flat));
     *out = (struct trainable_graph){ .graph = flat.graph, .inputs = flat.feeds };
     out->outputs = ARENA_ARRAY(arena, struct endpoint, trainable->outputs_count);
     for (int i = 0; i < trainable->outputs_count; i++) {
