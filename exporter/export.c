@@ -56,6 +56,7 @@ static struct status export_recipe(const struct export_request *request,
         .variables = variables,
         .variables_count = serving.variables_count,
         .init_op = serving.init_op,
+        .compile_config = request->compile_config,
     };
     TRY_OR(done, request->again ? savedmodel_write_again(request->directory, &model, source)
                                 : savedmodel_write(request->directory, &model, source));
@@ -70,6 +71,7 @@ struct status export_model(const struct export_request *request, struct value_so
 {
     if (request->original == NULL)
         return export_recipe(request, source);
-    return status_in(trainable_write(request->original, request->directory, request->again, source),
+    return status_in(trainable_write(request->original, request->directory, request->again,
+                                     request->compile_config, source),
                      "export to '%s'", request->directory);
 }

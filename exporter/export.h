@@ -20,6 +20,7 @@ struct export_request {
     const struct trainable *original;
     const char *directory; /* the final one, "model/1"; absent or empty */
     enum savedmodel_format format;
+    struct bytes compile_config; /* see savedmodel/save.h */
     bool again; /* accept a directory that holds this very export, from a task killed after it */
 };
 

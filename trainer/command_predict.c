@@ -60,7 +60,7 @@ static const struct flag rows[] = {
               "instead of the predictions, which are written only to --output" },
     { "loss", FLAG_TEXT, &files.loss, "",
       .help = "of --evaluate: Keras' name, such as mse, or a JSON object with class_name and "
-              "config" },
+              "config; the default is that of the training, if the export tells it" },
     { "metrics", FLAG_TEXT, &files.metrics, "",
       .help = "of --evaluate: Keras' names, such as accuracy,auc, or a JSON list" },
     { "compile_config", FLAG_PATH, &files.compile_config, "",

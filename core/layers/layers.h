@@ -177,8 +177,9 @@ struct layers_model {
     int metrics_count;
     bool keras2;
     struct layers_training training;
-    const struct layers_body *body; /* instead of layers; NULL: none */
-    const struct json_value *flags; /* the settings for training that are flags; NULL: none */
+    const struct layers_body *body;    /* instead of layers; NULL: none */
+    const struct json_value *flags;    /* the settings for training that are flags; NULL: none */
+    const struct json_value *compiled; /* compile_config, merged with the flags; NULL: none */
     struct layer *layers;
     int layers_count;
     struct layer_call *calls; /* in topological order: each after the calls whose outputs it
@@ -229,6 +230,10 @@ struct status layers_take_shares(struct layers_model *model, const char *feed);
  */
 struct status layers_wrap(const struct layers_body *body, struct bytes compile_config,
                           struct arena *arena, struct layers_model **out);
+
+/* Appends the losses and metrics as a compile_config that layers_wrap reads: {"loss", "loss_weights",
+ * "metrics", "weighted_metrics"}. Those of several outputs have the outputs' names. */
+void layers_print_compiled(const struct layers_model *model, struct buffer *out);
 
 /* The built-in description of that name ("softmax", "mlp", "convnet", …); .data is NULL if there
  * is none. layers_builtin_names returns "convnet, linear, logistic, mlp, …". */

@@ -2,6 +2,7 @@
  * optimizer: optimizer_read.c), and our own training_config. */
 #include <math.h>
 
+#include "base/text_print.h"
 #include "layers/metrics/metric.h"
 #include "layers/read_model.h"
 
@@ -274,6 +275,11 @@ struct status training_read(const struct json_value *root, struct arena *arena,
     const struct json_value *own = json_value_get(root, "training_config");
 
     TRY(status_in(check_compiled(compiled), "compile_config"));
+    if (compiled != NULL) {
+        struct json_value *kept = ARENA_NEW(arena, struct json_value);
+        *kept = *compiled;
+        out->compiled = kept;
+    }
     TRY(status_in(optimizer_read(json_value_get(compiled, "optimizer"), arena, &out->training),
                   "compile_config"));
     TRY(read_targets(compiled, arena, out));
@@ -288,4 +294,60 @@ struct status training_read(const struct json_value *root, struct arena *arena,
                                 "sparse [null, n]",
                                 out->inputs[i].name);
     return status_ok();
+}
+
+/* ---- printing ---- */
+
+static void begin_member(const char *key, struct buffer *out)
+{
+    buffer_append_text(out, out->size > 0 && out->data[out->size - 1] != '{' ? ", " : "");
+    json_print_string(out, bytes_of(key));
+    buffer_append_text(out, ": ");
+}
+
+/* Prints a list with an entry for each output as an object by the outputs' names: a signature has
+ * its outputs in another order. */
+static void print_setting(const struct layers_model *model, const struct json_value *value,
+                          struct buffer *out)
+{
+    if (value->kind != JSON_VALUE_LIST || model->outputs_count == 1) {
+        json_value_print(value, out);
+        return;
+    }
+    buffer_append_char(out, '{');
+    for (int i = 0; i < model->outputs_count; i++) {
+        begin_member(model->outputs[i].name, out);
+        json_value_print(&value->members[i], out);
+    }
+    buffer_append_char(out, '}');
+}
+
+/* The losses that layers_check chose, because the description has none. */
+static void print_chosen_losses(const struct layers_model *model, struct buffer *out)
+{
+    buffer_append_char(out, '{');
+    for (int i = 0; i < model->outputs_count; i++)
+        if (model->targets[i].loss_name != NULL) {
+            begin_member(model->outputs[i].name, out);
+            json_print_string(out, bytes_of(model->targets[i].loss_name));
+        }
+    buffer_append_char(out, '}');
+}
+
+void layers_print_compiled(const struct layers_model *model, struct buffer *out)
+{
+    static const char *const keys[] = { "loss", "loss_weights", "metrics", "weighted_metrics" };
+
+    buffer_append_char(out, '{');
+    for (size_t k = 0; k < COUNT(keys); k++) {
+        const struct json_value *value = json_value_get(model->compiled, keys[k]);
+        if (json_value_is_null(value) && k > 0)
+            continue;
+        begin_member(keys[k], out);
+        if (json_value_is_null(value))
+            print_chosen_losses(model, out);
+        else
+            print_setting(model, value, out);
+    }
+    buffer_append_text(out, "}\n");
 }

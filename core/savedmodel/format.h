@@ -21,6 +21,11 @@ enum savedmodel_format {
 
 #define SAVEDMODEL_FORMAT_NAMES "saved_model session_bundle" /* the choices of a flag */
 
+/* How the model was trained: its losses and metrics, as Keras' get_compile_config() prints them.
+ * TensorFlow keeps this directory for files of others and ignores them. */
+#define SAVEDMODEL_EXTRA_DIRECTORY     "assets.extra"
+#define SAVEDMODEL_COMPILE_CONFIG_FILE "compile_config.json"
+
 /* The prefix of Slipway's version in MetaInfoDef.tensorflow_git_version. The other version in
  * that message must be one of TensorFlow, whose loaders parse it. */
 #define SAVEDMODEL_GIT_PREFIX "slipway "

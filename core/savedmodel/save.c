@@ -18,6 +18,16 @@ static struct status write_assets(const char *directory, const struct saved_mode
     return status_ok();
 }
 
+struct status savedmodel_write_compile_config(const char *directory, struct bytes compile_config,
+                                              struct arena *arena)
+{
+    const char *extra = file_join(arena, directory, SAVEDMODEL_EXTRA_DIRECTORY);
+
+    TRY(file_make_directories(extra));
+    TRY(file_write(file_join(arena, extra, SAVEDMODEL_COMPILE_CONFIG_FILE), compile_config));
+    return file_sync_directory(extra);
+}
+
 /* Completes the first dimensions that only the source knows, also in the graph. */
 static struct status complete_shapes(const struct saved_model *model, struct value_source *source,
                                      struct arena *arena, struct saved_variable **out)
@@ -60,6 +70,8 @@ static struct status write_all(const char *directory, const struct saved_model *
         TRY(save_variables(directory, model->format, variables, model->variables_count, source));
     }
     TRY(write_assets(directory, model, arena));
+    if (model->compile_config.size > 0 && model->format == FORMAT_SAVED_MODEL)
+        TRY(savedmodel_write_compile_config(directory, model->compile_config, arena));
     struct bytes message;
     TRY(save_model_bytes(model, has_variables ? &names : NULL, arena, &message));
     TRY(file_write(file_join(arena, directory, savedmodel_format_file(model->format)), message));

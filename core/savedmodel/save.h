@@ -47,6 +47,7 @@ struct saved_model {
     const char *init_op; /* node name, or NULL */
     const struct saved_asset *assets;
     int assets_count;
+    struct bytes compile_config; /* of a SavedModel, see format.h; empty: none */
 };
 
 /**
@@ -63,6 +64,10 @@ struct status savedmodel_write(const char *directory, const struct saved_model *
  * process that may have been killed after it wrote the directory. */
 struct status savedmodel_write_again(const char *directory, const struct saved_model *model,
                                      struct value_source *source);
+
+/* Writes assets.extra/compile_config.json. */
+struct status savedmodel_write_compile_config(const char *directory, struct bytes compile_config,
+                                              struct arena *arena);
 
 /* Fails if savedmodel_write could not make this directory. It makes and removes a temporary
  * sibling, so that the error comes before the training and not after it. */

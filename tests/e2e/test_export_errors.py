@@ -65,7 +65,7 @@ class ExportErrors(TestCase):
         os.makedirs(self.path("m", "1", "variables", "x"))
         done = self.pstrain("--export_dir=%s" % self.path("m", "1"))
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(os.listdir(self.path("m", "1"))), ["saved_model.pb", "variables"])
+        self.assertEqual(sorted(os.listdir(self.path("m", "1"))), ["assets.extra", "saved_model.pb", "variables"])
         self.assertNotIn("x", os.listdir(self.path("m", "1", "variables")))
 
     def test_parent_that_is_a_file(self):

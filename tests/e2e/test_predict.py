@@ -122,13 +122,47 @@ class Predict(TestCase):
         self.assertAlmostEqual(weighted["loss"], (errors[0] + 3 * errors[1]) / 3, 4)
         with open(self.path("out"), encoding="utf-8") as rows:
             self.assertEqual([json.loads(line) for line in rows], [{"y": [y]} for y in ys])
-        for wrong, text in ((("--evaluate",), "--evaluate needs --loss"), (("--metrics=mae",), "--metrics needs --evaluate"),
+        for wrong, text in ((("--metrics=mae",), "--metrics needs --evaluate"),
                             (("--evaluate", "--loss=none"), "pstrain: --loss: 'none' is not a loss; known: "),
                             (("--evaluate", "--loss=mse", "--label_column=z"), "no column 'z'")):
             with self.subTest(wrong):
                 done = self.predict("--predict_files=" + file, "--feature_columns=x", *wrong)
                 self.assertEqual(done.returncode, 2, done)
                 self.assertIn(text, done.stderr)
+
+    def test_an_evaluation_as_the_export_was_trained(self):
+        """assets.extra/compile_config.json has the losses by the outputs' names, also of a list."""
+        file = self.write("xy.csv", "x,b,a\n" + "".join("%d,%d,%d\n" % (i, i % 2, 3 * i) for i in range(6)))
+        ends = [{"class_name": "Dense", "name": n, "config": {"name": n, "units": 1, **more}, "inbound_nodes": [[["x", 0, 0, {}]]]}
+                for n, more in (("b", {"activation": "sigmoid"}), ("a", {}))]
+        description = {"class_name": "Functional", "config": {"name": "two", "layers": [
+            {"class_name": "InputLayer", "name": "x", "config": {"name": "x", "batch_shape": [None, 1]}, "inbound_nodes": []}, *ends],
+            "input_layers": [["x", 0, 0]], "output_layers": [["b", 0, 0], ["a", 0, 0]]},
+            "compile_config": {"optimizer": "sgd", "loss": ["binary_crossentropy", "mse"], "loss_weights": [1, 0.5], "metrics": [["auc"], ["mae"]]}}
+        flags = ["--schema=" + self.write("schema.json", '{"columns": [{"name": "x"}, {"name": "a"}, {"name": "b"}]}')]
+        said = train(self.path("two", "1"), "--model=" + self.write("two.json", json.dumps(description)), "--train_files=" + file,
+                     "--test_files=" + file, "--training_iteration=5", "--learning_rate=0.001", *flags).stdout
+        with open(self.path("two", "1", "assets.extra", "compile_config.json"), encoding="utf-8") as f:
+            self.assertEqual(json.load(f), {"loss": {"b": "binary_crossentropy", "a": "mse"}, "loss_weights": {"b": 1, "a": 0.5},
+                                            "metrics": {"b": ["auc"], "a": ["mae"]}})
+        got, = self.lines("--predict_files=" + file, "--evaluate", *flags, model=self.path("two", "1"))
+        self.assertIn("Test: loss %.4f" % got["loss"], said)
+        self.assertEqual(len(got), 6, got)
+        got, = self.lines("--predict_files=" + file, "--evaluate", "--metrics=[null, [\"mse\"]]", *flags, model=self.path("two", "1"))
+        self.assertEqual(len(got), 5, got)
+        # trained further: another loss
+        xy = self.write("x.csv", "x,label\n0,1\n1,2\n")
+        for loss, shown in (("mae", '{"loss": "mae"}\n'), ("", '{"loss": {"y": "mean_squared_error"}}\n')):
+            to = self.path("further" + loss, "1")
+            train(to, "--from_savedmodel=" + self.model, "--train_files=" + xy, "--training_iteration=1", *(["--loss=" + loss] if loss else []))
+            with open(os.path.join(to, "assets.extra", "compile_config.json"), encoding="utf-8") as f:
+                self.assertEqual(f.read(), shown)
+            self.lines("--predict_files=" + xy, "--evaluate", model=to)
+        with open(os.path.join(to, "assets.extra", "compile_config.json"), "w", encoding="utf-8") as f:
+            f.write('{"loss": "nonsense"}')
+        done = self.predict("--predict_files=" + xy, "--evaluate", model=to)
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("assets.extra/compile_config.json': compile_config: loss: 'nonsense' is not a loss", done.stderr)
 
     def test_an_evaluation_without_a_loss_names_those_that_fit(self):
         file = self.write("xy.csv", "x,label\n0,1\n")

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/json_value.h"
 #include "base/text_print.h"
+#include "savedmodel/format.h"
 
 #define COMPILE_CONFIG_BYTES_MAX ((size_t)1 << 20)
 
@@ -77,6 +78,65 @@ struct status compile_config_read(const struct flag_values *flags, struct buffer
     }
     buffer_append_char(out, '}');
     return status_ok();
+}
+
+/* Appends the object, but with the metrics of --metrics, if it is given. */
+static void append_with_metrics(const struct json_value *object, const char *metrics,
+                                struct buffer *out)
+{
+    bool own = *metrics == '\0', first = true;
+
+    buffer_append_char(out, '{');
+    for (int i = 0; i < object->count; i++) {
+        if (!own && strstr(object->keys[i], "metrics") != NULL)
+            continue;
+        buffer_append_text(out, first ? "" : ",");
+        json_print_string(out, bytes_of(object->keys[i]));
+        buffer_append_char(out, ':');
+        json_value_print(&object->members[i], out);
+        first = false;
+    }
+    if (!own) {
+        buffer_append_text(out, first ? "\"metrics\":" : ",\"metrics\":");
+        append_metrics(metrics, out);
+    }
+    buffer_append_char(out, '}');
+}
+
+static struct status read_object(const char *path, const char *metrics, struct arena *arena,
+                                 struct buffer *out)
+{
+    const struct json_value *object;
+    struct buffer text = { 0 };
+    struct status status = file_read(path, COMPILE_CONFIG_BYTES_MAX, &text);
+
+    if (status_is_ok(status))
+        status = json_value_read_strict((struct bytes){ text.data, text.size }, arena, &object);
+    buffer_finish(&text);
+    TRY(status_in(status, "'%s'", path));
+    if (object->kind != JSON_VALUE_OBJECT)
+        return status_error(STATUS_INVALID_ARGUMENT, "'%s': %s, expected an object", path,
+                            json_value_show(object, arena));
+    append_with_metrics(object, metrics, out);
+    return status_ok();
+}
+
+struct status compile_config_read_export(const struct flag_values *flags, const char *directory,
+                                         struct buffer *out)
+{
+    struct arena *arena = arena_create(0);
+    struct status status = status_ok();
+
+    const char *extra = file_join(arena, directory, SAVEDMODEL_EXTRA_DIRECTORY);
+    const char *path = file_join(arena, extra, SAVEDMODEL_COMPILE_CONFIG_FILE);
+    if (file_exists(path)) {
+        TRY_OR(done, check_json("metrics", flags->metrics));
+        status = read_object(path, flags->metrics, arena, out);
+    }
+done:;
+    struct status held = status_hold(status);
+    arena_destroy(arena);
+    return status_resume(held);
 }
 
 bool compile_config_is_flags(const struct flag_values *flags)

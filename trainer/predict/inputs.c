@@ -221,8 +221,8 @@ struct status predictor_describe_feeds(struct predictor *predictor)
     int count = 0;
 
     if (predictor->request->evaluate) {
-        TRY(scorer_create(predictor->request->files, predictor->signature, predictor->arena,
-                          &predictor->scorer));
+        TRY(scorer_create(predictor->request->files, predictor->request->directory,
+                          predictor->signature, predictor->arena, &predictor->scorer));
         count = scorer_feeds(predictor->scorer, &labels);
     }
     predictor->feeds = ARENA_ARRAY(predictor->arena, struct training_feed,

@@ -5,6 +5,7 @@
 
 #include "base/text_print.h"
 #include "layers/layers.h"
+#include "savedmodel/format.h"
 #include "trainer/model/evaluation_sums.h"
 #include "trainer/model/model.h"
 #include "trainer/options/compile_config.h"
@@ -12,6 +13,7 @@
 struct scorer {
     struct layers_body body; /* first: build casts */
     const struct signature *signature;
+    const char *config_directory; /* the export whose file tells the loss; NULL: the flags do */
     struct arena *arena;
     struct layers_model *description;
     struct training_graph graph;
@@ -80,21 +82,15 @@ static struct status describe_body(struct scorer *scorer)
     return status_ok();
 }
 
-static struct status make_model(struct scorer *scorer, const struct flag_values *flags)
+static struct status make_model(struct scorer *scorer, const struct flag_values *flags,
+                                struct bytes compile_config)
 {
-    struct buffer config = { 0 };
     const bool weighted = *flags->weight_column != '\0';
     const struct layers_training_options options = { .reduction = LAYERS_SUM,
                                                      .weighted = weighted,
                                                      .evaluation_weighted = weighted };
 
-    scorer->body.has_flags = compile_config_is_flags(flags);
-    struct status status = compile_config_read(flags, &config);
-    if (status_is_ok(status))
-        status = layers_wrap(&scorer->body, (struct bytes){ config.data, config.size },
-                             scorer->arena, &scorer->description);
-    buffer_finish(&config);
-    TRY(status);
+    TRY(layers_wrap(&scorer->body, compile_config, scorer->arena, &scorer->description));
     TRY(layers_training_graph(scorer->description, &options, scorer->arena, &scorer->graph));
     return model_create(&scorer->graph, NULL, &scorer->model);
 }
@@ -104,7 +100,7 @@ static bool has_classes(const struct shape *output)
     return output->rank >= 2 && output->dims[output->rank - 1] > 1;
 }
 
-/* An export does not say with which loss it was trained: names those that fit the outputs. */
+/* The export does not say with which loss it was trained: names those that fit the outputs. */
 static struct status no_loss(const struct signature *signature)
 {
     const struct signature_tensor *outputs = signature->outputs;
@@ -132,26 +128,51 @@ static struct status no_loss(const struct signature *signature)
     return status;
 }
 
-static struct status open_scorer(struct scorer *scorer, const struct flag_values *flags)
+/* Only Predict returns the outputs as they were trained: Regress makes probabilities of logits. */
+static struct status read_config(struct scorer *scorer, const struct flag_values *flags,
+                                 const char *directory, struct buffer *out)
 {
+    bool given = *flags->loss != '\0' || *flags->compile_config != '\0';
+
+    scorer->body.has_flags = given && compile_config_is_flags(flags);
+    if (given)
+        return compile_config_read(flags, out);
+    if (strcmp(scorer->signature->method, SIGNATURE_PREDICT) == 0)
+        TRY(compile_config_read_export(flags, directory, out));
+    scorer->config_directory = out->size > 0 ? directory : NULL;
+    return out->size > 0 ? status_ok() : no_loss(scorer->signature);
+}
+
+static struct status open_scorer(struct scorer *scorer, const struct flag_values *flags,
+                                 const char *directory)
+{
+    struct buffer config = { 0 };
+
     TRY(describe_body(scorer));
-    if (*flags->loss == '\0' && *flags->compile_config == '\0')
-        return no_loss(scorer->signature);
-    TRY(make_model(scorer, flags));
+    struct status status = read_config(scorer, flags, directory, &config);
+    if (status_is_ok(status))
+        status = make_model(scorer, flags, (struct bytes){ config.data, config.size });
+    if (scorer->config_directory != NULL)
+        status = status_in(status,
+                           "'%s/" SAVEDMODEL_EXTRA_DIRECTORY "/" SAVEDMODEL_COMPILE_CONFIG_FILE "'",
+                           scorer->config_directory);
+    buffer_finish(&config);
+    TRY(status);
     scorer->run = run_create(0);
     scorer->fed = ARENA_ARRAY(scorer->arena, struct tensor, scorer->graph.feeds_count);
     evaluation_sums_begin(&scorer->sums, &scorer->graph);
     return status_ok();
 }
 
-struct status scorer_create(const struct flag_values *flags, const struct signature *signature,
-                            struct arena *arena, struct scorer **out)
+struct status scorer_create(const struct flag_values *flags, const char *directory,
+                            const struct signature *signature, struct arena *arena,
+                            struct scorer **out)
 {
     struct scorer *scorer = zalloc(sizeof *scorer);
 
     scorer->signature = signature;
     scorer->arena = arena;
-    struct status status = open_scorer(scorer, flags);
+    struct status status = open_scorer(scorer, flags, directory);
     if (!status_is_ok(status)) {
         status = status_keep(arena, status);
         scorer_destroy(scorer);

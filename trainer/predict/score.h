@@ -18,14 +18,16 @@
 struct scorer;
 
 /**
- * flags: loss, metrics, compile_config and weight_column.
+ * flags: loss, metrics, compile_config and weight_column. Without a loss there, that with which the
+ * export in `directory` was trained, if it tells it.
  *
  * Owner   *out is the caller's: scorer_destroy. It uses `arena`
  * Errors  INVALID_ARGUMENT no loss, or one that does not suit the outputs; sorted scores;
  *         UNIMPLEMENTED an output that is not float
  */
-struct status scorer_create(const struct flag_values *flags, const struct signature *signature,
-                            struct arena *arena, struct scorer **out);
+struct status scorer_create(const struct flag_values *flags, const char *directory,
+                            const struct signature *signature, struct arena *arena,
+                            struct scorer **out);
 void scorer_destroy(struct scorer *scorer); /* accepts NULL */
 
 /* The labels and, with a weight column, the weights. */

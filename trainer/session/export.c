@@ -24,15 +24,27 @@ static const struct trainable *original_of(const struct session *session)
     return finetune != NULL ? finetune_trainable(finetune) : NULL;
 }
 
+static struct export_request request_of(const struct session *session, const char *directory,
+                                        bool again)
+{
+    struct buffer text = { 0 };
+
+    layers_print_compiled(session->options.model, &text);
+    struct bytes compiled = { arena_memdup(session->arena, text.data, text.size), text.size };
+    buffer_finish(&text);
+    return (struct export_request){ .recipe = session->graph.recipe,
+                                    .original = original_of(session),
+                                    .directory = directory,
+                                    .format = session->options.export_format,
+                                    .compile_config = compiled,
+                                    .again = again };
+}
+
 static struct status export_to(struct session *session, char *directory, bool again,
                                struct value_source *source)
 {
     struct options *options = &session->options;
-    struct export_request request = { .recipe = session->graph.recipe,
-                                      .original = original_of(session),
-                                      .directory = directory,
-                                      .format = options->export_format,
-                                      .again = again };
+    struct export_request request = request_of(session, directory, again);
 
     TRY(export_model(&request, source));
     options->export_directory = directory;
@@ -193,11 +205,7 @@ static struct status check_values(struct checkpoint *checkpoint)
 static struct status check_export(const struct session *session, const char *directory,
                                   struct checkpoint *checkpoint)
 {
-    struct export_request request = { .recipe = session->graph.recipe,
-                                      .original = original_of(session),
-                                      .directory = directory,
-                                      .format = session->options.export_format,
-                                      .again = true };
+    struct export_request request = request_of(session, directory, true);
     struct checkpoint_layout layout;
     struct checkpoint *best;
 

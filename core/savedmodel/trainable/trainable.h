@@ -109,11 +109,12 @@ struct status trainable_begin(const struct trainable *trainable, int variable,
 /**
  * Writes the SavedModel with the trained variables' values from `source`, by their names, and all
  * other files and values unchanged. Only fingerprint.pb, which has checksums of the values, is
- * omitted. Needs memory for chunks.
+ * omitted, and assets.extra/compile_config.json gets the content `compile_config`, unless that is
+ * empty. Needs memory for chunks.
  *
  * Errors  as savedmodel_write; `again` as savedmodel_write_again
  */
 struct status trainable_write(const struct trainable *trainable, const char *directory, bool again,
-                              struct value_source *source);
+                              struct bytes compile_config, struct value_source *source);
 
 #endif

@@ -10,6 +10,7 @@
 struct mixed_source {
     struct value_source source; /* first: the functions cast */
     const struct trainable *trainable;
+    struct bytes compile_config;
     struct bundle_source original;
     struct value_source *trained;
     struct value_source *current;
@@ -71,14 +72,17 @@ static struct status fill(const char *directory, void *context, struct arena *ar
     TRY(file_make_directories(directory));
     TRY(write_values(directory, mixed, arena));
     TRY(copy_others(mixed->trainable->directory, directory, arena));
+    if (mixed->compile_config.size > 0)
+        TRY(savedmodel_write_compile_config(directory, mixed->compile_config, arena));
     return file_sync_directory(directory);
 }
 
 struct status trainable_write(const struct trainable *trainable, const char *directory, bool again,
-                              struct value_source *source)
+                              struct bytes compile_config, struct value_source *source)
 {
     struct mixed_source mixed = { .source = { mixed_begin, mixed_next },
                                   .trainable = trainable,
+                                  .compile_config = compile_config,
                                   .trained = source };
 
     bundle_source_init(&mixed.original, trainable->bundle);

@@ -79,7 +79,7 @@ static void write_sevens(const struct trainable *trainable, const char *to)
 
     for (size_t i = 0; i < COUNT(sevens.values); i++)
         sevens.values[i] = 7;
-    assert_ok(trainable_write(trainable, to, false, &sevens.source));
+    assert_ok(trainable_write(trainable, to, false, (struct bytes){ 0 }, &sevens.source));
 }
 
 /* Keras' export holds each weight twice, under keys in different orders. */
