@@ -266,6 +266,7 @@ static void header(struct http2_stream *stream, struct bytes name, struct bytes 
             call->path = xstrdup(value.data);
     } else if (is(name, ":method")) {
         call->is_post = is(value, "POST");
+        call->is_head = is(value, "HEAD");
     } else if (is(name, "content-type")) {
         call->is_grpc = is_grpc_content_type(value);
     } else if (is(name, "grpc-timeout")) {

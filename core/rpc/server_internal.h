@@ -90,8 +90,8 @@ struct server_call {
     char *path;                 /* of an unknown method */
     char *authorization;        /* if the server has a function that asks for it; NULL: none came */
     bool has_token, is_trusted; /* if the server has a token */
-    bool is_post, is_grpc, is_encoded; /* as the request's headers say */
-    const char *wrong;                 /* the fault of the request's headers; NULL: none */
+    bool is_post, is_head, is_grpc, is_encoded; /* as the request's headers say */
+    const char *wrong;                          /* the fault of the request's headers; NULL: none */
     enum status_code wrong_code;
 
     struct server_call *next_parked, *next_idle;

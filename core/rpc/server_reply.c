@@ -67,11 +67,14 @@ void server_call_refuse(struct server_call *call)
         HTTP2_HEADER(":status", bytes_of(call->is_post ? "415" : "405")),
         HTTP2_HEADER("content-type", HTTP2_TEXT("text/plain")),
     };
-    struct grpc_frame *text = grpc_frame_create_unframed(
-        "This port serves gRPC: use POST with content-type application/grpc.\n");
+    struct grpc_frame *text;
 
     server_call_detach(call);
-    http2_answer(&call->stream, headers, COUNT(headers), false);
+    http2_answer(&call->stream, headers, COUNT(headers), call->is_head);
+    if (call->is_head)
+        return;
+    text = grpc_frame_create_unframed(
+        "This port serves gRPC: use POST with content-type application/grpc.\n");
     http2_send(&call->stream, text);
     grpc_frame_release(text);
     http2_end(&call->stream, NULL, 0);

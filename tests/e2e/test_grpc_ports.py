@@ -35,9 +35,18 @@ def literal(name, value):
     return bytes([0, len(name)]) + name + bytes([len(value)]) + value
 
 
-HEADERS = b"".join(literal(*header) for header in ((b":method", b"POST"), (b":scheme", b"http"), (b":authority", b"x"), (b":path", b"/none"), (b"te", b"trailers"),
-                                                   (b"content-type", b"application/grpc")))
-CALL = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0]) + bytes([0, 0, len(HEADERS), 1, 5, 0, 0, 0, 1]) + HEADERS
+END_STREAM, END_HEADERS = 1, 4
+
+
+def call(method=b"POST", flags=END_STREAM):
+    """What a client of HTTP/2 sends first, up to the headers of a call of a method that does not exist."""
+    headers = b"".join(literal(*header) for header in ((b":method", method), (b":scheme", b"http"), (b":authority", b"x"), (b":path", b"/none"),
+                                                       (b"te", b"trailers"), (b"content-type", b"application/grpc")))
+    settings = bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
+    return b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + settings + bytes([0, 0, len(headers), 1, END_HEADERS | flags, 0, 0, 0, 1]) + headers
+
+
+CALL = call()
 GET = b"GET /v1/models/tiny HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
@@ -48,6 +57,17 @@ def is_answered(back):
     while len(back) >= 9 and back[3] != 1:
         back = back[9 + int.from_bytes(back[:3], "big"):]
     return len(back) >= 9
+
+
+def frames_of_the_call(connection):
+    """The types and flags of the frames of stream 1, as they come."""
+    back = b""
+    while more := connection.recv(65536):
+        back += more
+        while len(back) >= 9 and len(back) >= (size := 9 + int.from_bytes(back[:3], "big")):
+            if int.from_bytes(back[5:9], "big") == 1:
+                yield back[3], back[4]
+            back = back[size:]
 
 
 def send_in_two(connection, data, at):
@@ -132,6 +152,18 @@ class Ports(TestCase):
                         pass
             with Client("127.0.0.1:%d" % server.grpc_port) as client:
                 self.asks(client)
+
+    def test_an_answer_to_head_has_no_body(self):
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server:
+            for method, frames in ((b"GET", [(1, END_HEADERS), (0, END_STREAM)]), (b"HEAD", [(1, END_HEADERS | END_STREAM)])):
+                with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) as s:
+                    s.sendall(call(method))
+                    got = []
+                    for frame in frames_of_the_call(s):
+                        got.append(frame)
+                        if frame[1] & END_STREAM:
+                            break
+                    self.assertEqual(got, frames)
 
     def stop_with_silent_clients(self):
         """Returns for how long the server went on."""
