@@ -46,13 +46,14 @@ struct http2_stream {
     size_t metadata_size;                  /* bytes of received headers */
     size_t held;                           /* bytes charged by http2_hold_for */
     enum http2_wants wants;
-    bool ended;        /* the peer has ended its half */
-    bool ending;       /* we end our half after the queue is sent; either half may end first */
-    bool asleep;       /* nghttp2 waits for http2_send or http2_end */
-    bool patient;      /* the peer may be silent on it for any time */
-    bool poor;         /* there was no memory for all of its headers */
-    int64_t moved_ns;  /* when a byte last came or went */
-    size_t unconsumed; /* received bytes without a WINDOW_UPDATE yet */
+    bool ended;          /* the peer has ended its half */
+    bool ending;         /* we end our half after the queue is sent; either half may end first */
+    bool asleep;         /* nghttp2 waits for http2_send or http2_end */
+    bool patient;        /* the peer may be silent on it for any time */
+    bool poor;           /* there was no memory for all of its headers */
+    int64_t moved_ns;    /* when a byte last came or went */
+    int64_t answered_ns; /* when the answer was complete before the request was; 0: it was not */
+    size_t unconsumed;   /* received bytes without a WINDOW_UPDATE yet */
     const struct http2_header *trailers; /* while ending; owned by the side */
     int trailers_count;
 };

@@ -10,6 +10,11 @@
 
 #define PERIOD_MAX_MS 10000
 
+/* A client that was answered before it has sent its whole request usually stops by itself. A reset
+ * at once would overtake the answer: HAProxy 2.6 drops what it has not forwarded yet, and tells its
+ * client that the call was cancelled. */
+#define ANSWERED_MS 1000
+
 bool http2_guard_frame(struct http2 *http2)
 {
     struct bucket *bucket = &http2->control;
@@ -45,6 +50,17 @@ static void reset_stalled(struct http2 *http2, int64_t now_ns)
         bool waits = stream->unsent > 0 || (!stream->ended && !stream->patient);
         if (waits && passed(stream->moved_ns, http2->options.limits->stall_ms, now_ns))
             http2_reset(stream, NGHTTP2_CANCEL);
+    }
+}
+
+/* Ends requests that go on after their answer. */
+static void reset_answered(struct http2 *http2, int64_t now_ns)
+{
+    for (struct list_link *at = http2->streams, *next; at != NULL; at = next) {
+        struct http2_stream *stream = CONTAINER_OF(at, struct http2_stream, link);
+        next = at->next;
+        if (stream->answered_ns != 0 && passed(stream->answered_ns, ANSWERED_MS, now_ns))
+            http2_reset(stream, NGHTTP2_NO_ERROR);
     }
 }
 
@@ -95,6 +111,7 @@ static void check(struct http2 *http2, int64_t now_ns)
                                        limits->stall_ms));
         return;
     }
+    reset_answered(http2, now_ns);
     if (limits->stall_ms > 0)
         reset_stalled(http2, now_ns);
     keep_alive(http2, now_ns);

@@ -90,6 +90,8 @@ struct http2_stream *http2_opened(struct http2 *http2, int32_t id);
 void http2_add_stream(struct http2 *http2, struct http2_stream *stream);
 
 /* http2_read.c */
+/* Drops the rest of the stream. */
+void http2_stop_listening(struct http2_stream *stream);
 void http2_read(struct http2 *http2);
 /* Reads, in the loop's next round, bytes that the transport has already taken from the descriptor,
  * which does not become readable for them. */

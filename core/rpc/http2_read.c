@@ -54,11 +54,16 @@ static void count_consumed(struct http2 *http2, int32_t id, size_t size)
     }
 }
 
-static void fail_stream(struct http2_stream *stream, struct status status)
+void http2_stop_listening(struct http2_stream *stream)
 {
     stream->wants = HTTP2_WANTS_NOTHING;
     stream->http2->unfinished -= grpc_frame_reader_unfinished(&stream->reader);
     grpc_frame_reader_finish(&stream->reader);
+}
+
+static void fail_stream(struct http2_stream *stream, struct status status)
+{
+    http2_stop_listening(stream);
     stream->http2->options.side->failed(stream, status);
 }
 

@@ -139,17 +139,24 @@ static int send_data(nghttp2_session *session, nghttp2_frame *frame, const uint8
     return 0;
 }
 
-/* If the answer is complete and the request is not, the rest of the request is not wanted. */
+/* If the answer is complete and the request is not, the rest of the request is not wanted.
+ * http2_guard.c resets the stream if the peer goes on. */
 static int on_frame_sent(nghttp2_session *session, const nghttp2_frame *frame, void *context)
 {
     struct http2 *http2 = context;
+    struct http2_stream *stream;
 
     if (frame->hd.type == NGHTTP2_GOAWAY)
         http2->peer_error = frame->goaway.error_code;
-    if (http2->options.side->server && frame->hd.flags & NGHTTP2_FLAG_END_STREAM &&
-        (frame->hd.type == NGHTTP2_HEADERS || frame->hd.type == NGHTTP2_DATA) &&
-        nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) == 0)
-        nghttp2_submit_rst_stream(session, 0, frame->hd.stream_id, NGHTTP2_NO_ERROR);
+    if (!http2->options.side->server || !(frame->hd.flags & NGHTTP2_FLAG_END_STREAM) ||
+        (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA) ||
+        nghttp2_session_get_stream_remote_close(session, frame->hd.stream_id) != 0)
+        return 0;
+    stream = http2_find(http2, frame->hd.stream_id);
+    if (stream != NULL) {
+        http2_stop_listening(stream);
+        stream->answered_ns = loop_now_ns(http2->options.loop);
+    }
     return 0;
 }
 

@@ -153,6 +153,19 @@ class Ports(TestCase):
             with Client("127.0.0.1:%d" % server.grpc_port) as client:
                 self.asks(client)
 
+    def test_a_reset_does_not_overtake_an_answer(self):
+        """A proxy may drop an answer that it has not forwarded yet when the reset comes."""
+        with Server(self.path("tiny"), name="tiny", grpc=True) as server:
+            with socket.create_connection(("127.0.0.1", server.grpc_port), timeout=DEADLINE_S) as s:
+                s.sendall(call(flags=0))
+                frames = frames_of_the_call(s)
+                self.assertEqual(next(frames), (1, END_HEADERS | END_STREAM))
+                answered = time.monotonic()
+                self.assertEqual(next(frames), (3, 0), "a reset, because the request does not end")
+                self.assertGreater(time.monotonic() - answered, 0.5)
+            with Client("127.0.0.1:%d" % server.grpc_port) as client:
+                self.asks(client)
+
     def test_an_answer_to_head_has_no_body(self):
         with Server(self.path("tiny"), name="tiny", grpc=True) as server:
             for method, frames in ((b"GET", [(1, END_HEADERS), (0, END_STREAM)]), (b"HEAD", [(1, END_HEADERS | END_STREAM)])):
