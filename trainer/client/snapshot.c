@@ -12,6 +12,8 @@
 #define CHUNK_BYTES     ((uint64_t)1 << 20)
 #define PUSH_WAIT_MS    5000 /* training stands still until the pushes in flight have arrived */
 #define DROP_TIMEOUT_MS 5000
+#define MEMORY_WAIT_MS  600000 /* for the chief's other snapshot, if the ps lack memory for both */
+#define MEMORY_PAUSE_MS 500
 
 static int ps_count(const struct ps_client *client)
 {
@@ -371,18 +373,33 @@ static struct status take(struct ps_client *client, bool slots, int64_t timeout_
     return status;
 }
 
-struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_t timeout_ms,
-                                    struct client_snapshot *out)
+static struct status take_soon(struct ps_client *client, bool slots, int64_t timeout_ms,
+                               struct client_snapshot *out)
 {
-    *out = (struct client_snapshot){ .source = { source_begin, source_next, source_count_rows },
-                                     .client = client };
-    out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
     int64_t wait_ms = timeout_ms >= 0 && timeout_ms < PUSH_WAIT_MS ? timeout_ms : PUSH_WAIT_MS;
     struct status status = take(client, slots, wait_ms, true, out);
     /* A worker died after its asynchronous push had reached only some ps tasks: take the
      * snapshot without the rest. The pushes of a synchronous step must all arrive. */
     if (status.code == STATUS_DEADLINE_EXCEEDED || status.code == STATUS_NOT_FOUND)
         status = take(client, slots, timeout_ms, false, out);
+    return status;
+}
+
+struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_t timeout_ms,
+                                    struct client_snapshot *out)
+{
+    struct clock *clock = client->calls.clock;
+    int64_t until_ns = clock_deadline_ns(clock, MEMORY_WAIT_MS);
+
+    *out = (struct client_snapshot){ .source = { source_begin, source_next, source_count_rows },
+                                     .client = client };
+    out->ids = zalloc((size_t)ps_count(client) * sizeof *out->ids);
+    struct status status = take_soon(client, slots, timeout_ms, out);
+    while (status.code == STATUS_RESOURCE_EXHAUSTED && clock_now_ns(clock) < until_ns) {
+        drop(out); /* of the ps tasks that have taken it */
+        clock_sleep(clock, MEMORY_PAUSE_MS);
+        status = take_soon(client, slots, timeout_ms, out);
+    }
     if (status_is_ok(status))
         return status;
     struct status held = status_hold(status);

@@ -39,9 +39,12 @@ struct client_snapshot {
  * step.
  *
  * Waits a few seconds for an asynchronous push that has reached only some ps tasks, then up to
- * timeout_ms for a snapshot without that push. Waits the whole timeout for a synchronous step.
+ * timeout_ms for a snapshot without that push. Waits the whole timeout for a synchronous step. If
+ * the ps tasks lack memory for a snapshot beside one that is being read, waits up to 10 minutes for
+ * the end of that one.
  *
- * Errors  DEADLINE_EXCEEDED; its text names the worker whose push a synchronous step lacks
+ * Errors  DEADLINE_EXCEEDED; its text names the worker whose push a synchronous step lacks.
+ *         RESOURCE_EXHAUSTED no memory in these 10 minutes
  */
 struct status client_snapshot_begin(struct ps_client *client, bool slots, int64_t timeout_ms,
                                     struct client_snapshot *out);

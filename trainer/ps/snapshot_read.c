@@ -15,6 +15,8 @@ void snapshot_drop(struct ps *ps, struct snapshot *snapshot)
             key_table_let_go(ps->variables->slices[i].table, snapshot->states[i].keys);
         slice_let_go(&snapshot->states[i]);
     }
+    if (snapshot->paid_bytes > 0)
+        budget_give(ps->options.budget, snapshot->paid_bytes);
     free(snapshot->states);
     free(snapshot->position);
     *snapshot = (struct snapshot){ 0 };

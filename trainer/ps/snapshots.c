@@ -97,9 +97,68 @@ static struct message cut_reply(const struct ps *ps, const struct snapshot_owner
     return pack_cut_reply(&header);
 }
 
+/* ---- the memory of further snapshots ---- */
+
+/* The copies that updates make while the snapshot is read. Those of hash tables are charged as they
+ * are made. */
+static int64_t copied_bytes(const struct variables *variables, bool slots)
+{
+    int64_t bytes = 0;
+
+    for (int i = 0; i < variables->slices_count; i++) {
+        const struct slice *slice = &variables->slices[i];
+        if (!slice_is_pushed(slice) || slice->table != NULL)
+            continue;
+        for (int part = 0; part < (slots ? SLICE_PARTS_MAX : 1); part++)
+            bytes += slice->now.parts[part] != NULL ? (int64_t)slice->size_bytes : 0;
+    }
+    return bytes;
+}
+
+static void give_back(struct ps *ps, struct snapshot_owner *owner)
+{
+    if (owner->paid_bytes > 0)
+        budget_give(ps->options.budget, owner->paid_bytes);
+    owner->paid_bytes = 0;
+}
+
+static bool has_others(const struct snapshots *snapshots, const struct snapshot_owner *owner)
+{
+    for (size_t i = 0; i < COUNT(snapshots->owners); i++)
+        if (&snapshots->owners[i] != owner && snapshots->owners[i].snapshot.states != NULL)
+            return true;
+    return false;
+}
+
+/* Charges the snapshot that the owner is about to take, unless it is the only one. The chief's goes
+ * before that of a reader, which takes another one later. */
+static struct status pay_for_copies(struct ps *ps, struct snapshot_owner *owner)
+{
+    struct snapshot_owner *reader = &ps->snapshots->owners[OWNER_READER];
+    int64_t bytes = copied_bytes(ps->variables, owner->slots);
+
+    if (ps->options.budget == NULL || owner->paid_bytes > 0 || bytes == 0)
+        return status_ok();
+    while (has_others(ps->snapshots, owner)) {
+        if (status_is_ok(budget_take(ps->options.budget, bytes))) {
+            owner->paid_bytes = bytes;
+            return status_ok();
+        }
+        if (owner == reader || reader->snapshot.states == NULL)
+            return status_error(owner == reader ? STATUS_ABORTED : STATUS_RESOURCE_EXHAUSTED,
+                                "ps %u has no %" PRId64 " MB for a snapshot beside the one that is "
+                                "being read: --memory_budget_bytes",
+                                ps->options.index, bytes / 1000000);
+        snapshot_drop(ps, &reader->snapshot);
+    }
+    return status_ok();
+}
+
 /* Applies all pushes again. */
 static void end_hold(struct ps *ps)
 {
+    if (ps->snapshots->held != NULL)
+        give_back(ps, ps->snapshots->held);
     ps->snapshots->held = NULL;
     pushes_release(ps);
 }
@@ -129,7 +188,9 @@ static void take_snapshot(struct ps *ps)
                                          .number = owner->number,
                                          .global_step = pushes_step(ps),
                                          .states = states,
+                                         .paid_bytes = owner->paid_bytes,
                                          .loss_scale = loss_scaling_state(ps, false) };
+    owner->paid_bytes = 0;
     shares_position(ps, &owner->snapshot.position, &owner->snapshot.position_count);
     end_hold(ps);
 }
@@ -287,10 +348,15 @@ static struct status cut_begin(struct ps *ps, const struct cut_request *request,
                             ps->options.index, request->number);
     if (ps->snapshots->held != owner)
         return is_taken(owner) ? status_ok() : given_up(ps, owner);
+    owner->slots = request->slots;
+    struct status status = pay_for_copies(ps, owner);
+    if (!status_is_ok(status)) {
+        end_hold(ps);
+        return status;
+    }
     pushes_permit_step(ps, request->until_step);
     for (size_t i = 0; i < request->until_count; i++)
         pushes_permit(ps, &request->until[i]);
-    owner->slots = request->slots;
     return status_ok();
 }
 
@@ -358,10 +424,12 @@ void ps_cut(void *instance, struct call *call, struct message *message)
         ps_unlock(ps);
     }
     arena_destroy(arena);
-    if (status_is_ok(status))
+    if (status_is_ok(status)) {
         wait_for_cut(ps, call);
-    else
-        call_fail(call, status);
+        return;
+    }
+    call_fail(call, status);
+    pushes_apply_ready(ps); /* a refused cut ends the hold */
 }
 
 /* ---- time ---- */

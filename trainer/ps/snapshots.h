@@ -14,6 +14,10 @@
  * The chief may have two snapshots, so that an evaluation need not wait until a checkpoint is on
  * the disk. It takes one after the other: the ps tasks are held for one at a time.
  *
+ * The variables have paid for the copies that updates make while one snapshot is read. A further
+ * one that is read at the same time is charged, or refused with RESOURCE_EXHAUSTED: the chief then
+ * waits for its other one (client/snapshot.c). A snapshot of the reader yields to one of the chief.
+ *
  * The reader takes snapshots in the same way, with lower priority than the chief. It delays
  * training by no more than a second, whatever happens to it.
  *
@@ -30,6 +34,7 @@
 struct snapshot {
     uint64_t id, number, global_step;
     struct slice_state *states; /* [slices_count]; NULL: no snapshot here */
+    int64_t paid_bytes;         /* from the budget, because there are others */
     uint64_t *position;         /* [position_count], the position in the rows; NULL: none */
     size_t position_count;
     struct loss_scale loss_scale;
@@ -40,6 +45,7 @@ struct snapshot_owner {
     const struct worker *worker; /* the worker that began the last snapshot; NULL: none */
     uint64_t number;             /* number of that snapshot, counted by the worker */
     bool slots;                  /* the cut asks for slots */
+    int64_t paid_bytes;          /* for the snapshot that is about to be taken */
     int64_t heard_ns;            /* when it last held the ps, or read */
     struct snapshot snapshot;
 };

@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <pthread.h>
+
 #include "small_cluster.h"
 #include "support/status.h"
 
@@ -150,11 +152,127 @@ static void of_a_torn_step_names_the_worker_whose_push_is_missing(void **state)
     stop(torn);
 }
 
+/* ---- two at a time ---- */
+
+#define ALL_BYTES ((int64_t)(SMALL_W + SMALL_B) * 4)
+
+/* A ps with a budget, and three clients that take snapshots of it. */
+struct paid_cluster {
+    struct small_cluster cluster;
+    struct budget budget;
+    struct ps_client chief, second, reader;
+    _Atomic bool taken; /* the snapshot of take_second */
+};
+
+static struct paid_cluster *start_paid(void)
+{
+    struct paid_cluster *paid = zalloc(sizeof *paid);
+    const struct ps_options options = {
+        .cluster = "test", .incarnation = 100, .ps_list = "a:1,b:1", .budget = &paid->budget
+    };
+
+    paid->budget = (struct budget){ .limit_bytes = 1 << 20, .lock = PTHREAD_MUTEX_INITIALIZER };
+    small_start(&paid->cluster, 1);
+    channel_close(paid->cluster.channels[0]);
+    ps_destroy(paid->cluster.ps[0]);
+    paid->cluster.ps[0] = ps_create(&options);
+    paid->cluster.channels[0] = loopback_open(&ps_service, paid->cluster.ps[0], clock_monotonic());
+    small_client(&paid->cluster, 0, 1, &paid->chief);
+    small_client(&paid->cluster, 0, 1, &paid->second);
+    paid->second.options.second = true;
+    small_client(&paid->cluster, 1, 2, &paid->reader);
+    paid->reader.options.reader = true;
+    assert_ok(client_join(&paid->chief, false, 1000));
+    assert_ok(small_create(&paid->chief, 1, false));
+    assert_ok(client_join(&paid->second, true, 1000));
+    assert_ok(client_join(&paid->reader, true, 1000));
+    return paid;
+}
+
+static void stop_paid(struct paid_cluster *paid)
+{
+    client_finish(&paid->chief);
+    client_finish(&paid->second);
+    client_finish(&paid->reader);
+    small_stop(&paid->cluster);
+    free(paid);
+}
+
+/* An update that finds two snapshots of its values writes a third copy. */
+static void a_second_one_is_charged(void **state)
+{
+    struct paid_cluster *paid = start_paid();
+    struct client_snapshot first, second;
+    int64_t before = paid->budget.used_bytes;
+
+    (void)state;
+    assert_ok(client_snapshot_begin(&paid->chief, true, 1000, &first));
+    assert_int_equal(paid->budget.used_bytes, before);
+    assert_ok(client_snapshot_begin(&paid->second, false, 1000, &second));
+    assert_int_equal(paid->budget.used_bytes, before + ALL_BYTES);
+    client_snapshot_end(&first);
+    client_snapshot_end(&second);
+    assert_int_equal(paid->budget.used_bytes, before);
+    stop_paid(paid);
+}
+
+static void *take_second(void *context)
+{
+    struct paid_cluster *paid = context;
+    struct client_snapshot snapshot;
+
+    assert_ok(client_snapshot_begin(&paid->second, false, 1000, &snapshot));
+    paid->taken = true;
+    client_snapshot_end(&snapshot);
+    return NULL;
+}
+
+static void a_second_one_waits_if_the_budget_lacks_memory_for_it(void **state)
+{
+    struct paid_cluster *paid = start_paid();
+    struct client_snapshot first;
+    pthread_t thread;
+
+    (void)state;
+    assert_ok(client_snapshot_begin(&paid->chief, true, 1000, &first));
+    paid->budget.limit_bytes = paid->budget.used_bytes + ALL_BYTES - 1;
+    pthread_create(&thread, NULL, take_second, paid);
+    clock_sleep(clock_monotonic(), 100);
+    assert_ok(client_push(&paid->chief, all_ones, false)); /* training goes on meanwhile */
+    assert_false(paid->taken);
+    client_snapshot_end(&first);
+    pthread_join(thread, NULL);
+    assert_true(paid->taken);
+    stop_paid(paid);
+}
+
+static void that_of_a_reader_yields_to_the_chief(void **state)
+{
+    struct paid_cluster *paid = start_paid();
+    struct client_snapshot first, other;
+    struct bytes chunk;
+
+    (void)state;
+    paid->budget.limit_bytes = paid->budget.used_bytes + ALL_BYTES - 1;
+    assert_ok(client_snapshot_begin(&paid->reader, false, 1000, &other));
+    assert_ok(client_snapshot_begin(&paid->chief, false, 1000, &first));
+    assert_ok(other.source.begin(&other.source, "w"));
+    assert_int_equal(other.source.next(&other.source, &chunk).code, STATUS_ABORTED);
+    client_snapshot_end(&other);
+    assert_int_equal(client_snapshot_begin(&paid->reader, false, 1000, &other).code,
+                     STATUS_ABORTED);
+    client_snapshot_end(&first);
+    stop_paid(paid);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_taken_without_the_push_if_a_ps_gave_it_up_at_the_deadline),
         cmocka_unit_test(of_a_torn_step_names_the_worker_whose_push_is_missing),
+        cmocka_unit_test(a_second_one_is_charged),
+        cmocka_unit_test(a_second_one_waits_if_the_budget_lacks_memory_for_it),
+        cmocka_unit_test(that_of_a_reader_yields_to_the_chief),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
