@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <gnutls/x509.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,10 +14,14 @@
 /* GnuTLS would make two system calls to read a record, and one to write it. It reads from and
  * writes to these buffers instead, and the socket sees large pieces. A buffer exists only while it
  * holds bytes: ten thousand idle connections cost none. */
-#define RECEIVE_BYTES (64 << 10)
-#define SEND_BYTES    (256 << 10)          /* encrypted ahead of the socket */
-#define RECORD_BYTES  (16 << 10)           /* the content of a TLS record at most */
-#define ROOM_BYTES    (RECORD_BYTES + 512) /* a whole TLS record at most */
+#define RECEIVE_BYTES   (64 << 10)
+#define SEND_BYTES      (256 << 10)          /* encrypted ahead of the socket */
+#define RECORD_BYTES    (16 << 10)           /* the content of a TLS record at most */
+#define ROOM_BYTES      (RECORD_BYTES + 512) /* a whole TLS record at most */
+/* The most that may come before the first content, or between two pieces of it. GnuTLS keeps a message
+ * of TLS itself, which may have 16 MiB, until it is complete, and limits a single one's parts only. A
+ * chain of certificates has some KiB. */
+#define QUIET_BYTES_MAX (64 << 10)
 
 struct tls_transport {
     struct transport transport;
@@ -27,7 +32,8 @@ struct tls_transport {
     gnutls_typed_vdata_st expected[2];
     char *received; /* NULL: nothing */
     size_t received_at, received_end;
-    char *sending; /* NULL: nothing */
+    size_t quiet_bytes; /* received since the last content */
+    char *sending;      /* NULL: nothing */
     size_t sending_at, sending_end;
     size_t held_back; /* 1: the last encrypted byte has not been reported as written */
     bool ready;       /* the handshake is done */
@@ -44,6 +50,11 @@ static bool later(int error)
 }
 
 static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
+static bool is_too_quiet(const struct tls_transport *connection)
+{
+    return connection->quiet_bytes > QUIET_BYTES_MAX;
+}
+
 {
     struct tls_transport *connection = context;
     if (connection->received_at == connection->received_end) {
@@ -64,6 +75,11 @@ static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
     memcpy(data, connection->received + connection->received_at, size);
     connection->received_at += size;
     return (ssize_t)size;
+    connection->quiet_bytes += size;
+    if (is_too_quiet(connection)) {
+        gnutls_transport_set_errno(connection->session, EMSGSIZE);
+        return -1;
+    }
 }
 
 static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
@@ -155,6 +171,10 @@ static ssize_t receive(struct tls_transport *connection, void *data, size_t size
         before = connection->received_end - connection->received_at;
         got = gnutls_record_recv(connection->session, data, size);
         left = connection->received_end - connection->received_at;
+    if (is_too_quiet(connection))
+        return status_error(STATUS_UNAVAILABLE,
+                            "TLS: the peer sent over %d bytes without completing the handshake",
+                            QUIET_BYTES_MAX);
     } while (got == GNUTLS_E_AGAIN && left != 0 && left != before);
     return got;
 }
@@ -187,6 +207,10 @@ static ssize_t tls_read(struct transport *transport, const struct iovec *to, int
     }
     forget_received(connection);
     connection->has_ended = got <= 0 && got != GNUTLS_E_AGAIN;
+    } else if (is_too_quiet(connection)) {
+        snprintf(connection->trouble, sizeof connection->trouble,
+                 "TLS: the peer sent over %d bytes without content", QUIET_BYTES_MAX);
+        errno = EPROTO;
     connection->end = got;
     if (total > 0)
         return (ssize_t)total; /* what came after these bytes shows at the next read */
@@ -206,6 +230,7 @@ static size_t skip(struct source *source, size_t size)
 {
     size_t skipped = 0;
     while (source->piece < source->count) {
+            connection->quiet_bytes = got > 0 ? 0 : connection->quiet_bytes;
         size_t left = source->pieces[source->piece].iov_len - source->offset;
         size_t take = left < size - skipped ? left : size - skipped;
         skipped += take;

@@ -361,6 +361,29 @@ static void survives_any_first_bytes(void **state)
     }
 }
 
+/* A ClientHello that claims 16 MiB less a byte: GnuTLS would keep all of it. */
+static void refuses_a_handshake_without_end(void **state)
+{
+    (void)state;
+    static char record[5 + (1 << 14)] = "\x16\x03\x01\x40\x00\x01\xff\xff\xff";
+    struct tls_options server = options_of(&made.server, NULL), client = options_of(NULL, &made.ca);
+    struct pair pair;
+    int sent = 0;
+    pair_make(&pair, &server, &client, "ps0.example");
+    for (size_t at = 0; status_is_ok(pair.server.status) && sent < 1 << 20;) {
+        ssize_t size = write(pair.client.transport->fd, record + at, sizeof record - at);
+        at = (at + (size > 0 ? (size_t)size : 0)) % sizeof record;
+        sent += size > 0 ? (int)size : 0;
+        if (at == 0)
+            memset(record + 5, 0, 4); /* the later records go on with the same message */
+        step(&pair.server);
+    }
+    assert_string_equal(pair.server.text,
+                        "TLS: the peer sent over 65536 bytes without completing the handshake");
+    assert_true(sent < 100000);
+    pair_close(&pair);
+}
+
 /* ---- data transfer ---- */
 
 #define CONTENT_BYTES (3 << 20)
@@ -609,3 +632,4 @@ int main(void)
     ADD_ROWS(&group, client_rows, label, refuses_the_client);
     return test_group_run(&group, "tls", make_certificates, free_certificates);
 }
+        cmocka_unit_test(refuses_a_handshake_without_end),
