@@ -56,22 +56,25 @@ static struct status load_tls(struct security *security)
         TRY(check_shared_port(options));
     if (grpc) {
         watch(security, "--ssl_config_file", options->ssl_config_file, reload_grpc);
-        TRY(status_in(ssl_config_load(options->ssl_config_file, TLS_HTTP2, &security->grpc_tls),
+        TRY(status_in(ssl_config_load(options->ssl_config_file, TLS_HTTP2, security->budget,
+                                      &security->grpc_tls),
                       "--ssl_config_file"));
     }
     if (rest) {
         enum tls_protocols protocols = grpc && shared ? TLS_HTTP2_OR_1 : TLS_HTTP1;
         watch(security, "--rest_ssl_config_file", options->rest_ssl_config_file, reload_rest);
-        TRY(status_in(
-            ssl_config_load(options->rest_ssl_config_file, protocols, &security->rest_tls),
-            "--rest_ssl_config_file"));
+        TRY(status_in(ssl_config_load(options->rest_ssl_config_file, protocols, security->budget,
+                                      &security->rest_tls),
+                      "--rest_ssl_config_file"));
     }
     return status_ok();
 }
 
-struct status security_create(const struct server_options *options, struct security *out)
+struct status security_create(const struct server_options *options, struct budget *budget,
+                              struct security *out)
 {
     out->options = options;
+    out->budget = budget;
     TRY(load_tls(out));
     if (is_given(options->auth_token_file)) {
         watch(out, "--auth_token_file", options->auth_token_file, reload_tokens);

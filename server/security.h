@@ -17,14 +17,17 @@ struct security {
     struct auth *auth;               /* NULL: no token is required */
     struct tls *grpc_tls, *rest_tls; /* NULL: not encrypted */
     const struct server_options *options;
+    struct budget *budget;
     struct watched_file files[SECURITY_FILES_MAX];
     size_t files_count;
     struct file_watcher *watcher;
 };
 
-/* Reads the files that the options name. Owner: *out, also after a failure. Errors: those of the
- * files; INVALID_ARGUMENT REST and gRPC share a port but not the certificates. */
-struct status security_create(const struct server_options *options, struct security *out);
+/* Reads the files that the options name. The budget is for connections, which come later. Owner:
+ * *out, also after a failure. Errors: those of the files; INVALID_ARGUMENT REST and gRPC share a
+ * port but not the certificates. */
+struct status security_create(const struct server_options *options, struct budget *budget,
+                              struct security *out);
 /* After the connections. */
 void security_destroy(struct security *security);
 

@@ -269,7 +269,7 @@ static bool read_files(struct server *server)
     if (limits[0] != '\0')
         status = model_limits_read_file(limits, &server->limits);
     if (status_is_ok(status))
-        status = security_create(&server->options, &server->security);
+        status = security_create(&server->options, &server->budget, &server->security);
     if (!status_is_ok(status))
         fail_to_start(server, status);
     return status_is_ok(status);

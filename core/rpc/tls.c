@@ -218,6 +218,7 @@ static struct status create(const struct tls_options *options, bool server, stru
     tls->maker.make = tls_transport_make;
     tls->server = server;
     tls->protocols = options->protocols;
+    tls->budget = options->budget;
     tls->keys = keys;
     pthread_mutex_init(&tls->lock, NULL);
     int error = gnutls_priority_init(&tls->priority, priorities, NULL);

@@ -13,6 +13,7 @@
 #ifndef RPC_TLS_H
 #define RPC_TLS_H
 
+#include "base/budget.h"
 #include "rpc/transport.h"
 
 struct tls;
@@ -37,10 +38,13 @@ struct tls_options {
     struct tls_pem ca;  /* the CA that this side trusts; none: the system's */
     bool verify_client; /* a server's: refuse a client without a certificate signed by the CA */
     enum tls_protocols protocols;
+    /* Charged for encrypted bytes that a peer does not take; a connection without room for them
+     * ends. NULL: none. Outlives the connections */
+    struct budget *budget;
 };
 
 /**
- * Reads and checks the certificates. Keeps nothing of `options`.
+ * Reads and checks the certificates. Keeps nothing of `options` but the budget.
  *
  * Errors  those of file_read; INVALID_ARGUMENT a file holds no PEM of its kind, the key is
  * encrypted or belongs to another certificate, or one of the two is missing; FAILED_PRECONDITION
@@ -49,7 +53,8 @@ struct tls_options {
 struct status tls_server_create(const struct tls_options *options, struct tls **out);
 struct status tls_client_create(const struct tls_options *options, struct tls **out);
 /* Replaces the certificates, the key and the CA of a server, for connections that come from now on;
- * `protocols` stay. After a failure the old ones stay. The errors are the same. Threads: safe. */
+ * `protocols` and `budget` stay. After a failure the old ones stay. The errors are the same.
+ * Threads: safe. */
 struct status tls_server_reload(struct tls *tls, const struct tls_options *options);
 void tls_destroy(struct tls *tls); /* after its last transport; accepts NULL */
 

@@ -21,6 +21,7 @@ struct tls {
     gnutls_priority_t priority;
     bool server;
     enum tls_protocols protocols;
+    struct budget *budget;
     pthread_mutex_t lock;
     struct tls_keys *keys; /* for new connections */
 };

@@ -18,9 +18,9 @@
 #define SEND_BYTES      (256 << 10)          /* encrypted ahead of the socket */
 #define RECORD_BYTES    (16 << 10)           /* the content of a TLS record at most */
 #define ROOM_BYTES      (RECORD_BYTES + 512) /* a whole TLS record at most */
-/* The most that may come before the first content, or between two pieces of it. GnuTLS keeps a message
- * of TLS itself, which may have 16 MiB, until it is complete, and limits a single one's parts only. A
- * chain of certificates has some KiB. */
+/* The most that may come before the first content, or between two pieces of it. GnuTLS keeps a
+ * message of TLS itself, which may have 16 MiB, until it is complete. A chain of certificates has
+ * some KiB. */
 #define QUIET_BYTES_MAX (64 << 10)
 
 struct tls_transport {
@@ -35,6 +35,7 @@ struct tls_transport {
     size_t quiet_bytes; /* received since the last content */
     char *sending;      /* NULL: nothing */
     size_t sending_at, sending_end;
+    bool is_charged;  /* `sending` is, because the peer did not take all of it at once */
     size_t held_back; /* 1: the last encrypted byte has not been reported as written */
     bool ready;       /* the handshake is done */
     bool has_ended;   /* the peer has closed, or reading has failed: */
@@ -49,12 +50,12 @@ static bool later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
 static bool is_too_quiet(const struct tls_transport *connection)
 {
     return connection->quiet_bytes > QUIET_BYTES_MAX;
 }
 
+static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
 {
     struct tls_transport *connection = context;
     if (connection->received_at == connection->received_end) {
@@ -74,12 +75,12 @@ static bool is_too_quiet(const struct tls_transport *connection)
         size = left;
     memcpy(data, connection->received + connection->received_at, size);
     connection->received_at += size;
-    return (ssize_t)size;
     connection->quiet_bytes += size;
     if (is_too_quiet(connection)) {
         gnutls_transport_set_errno(connection->session, EMSGSIZE);
         return -1;
     }
+    return (ssize_t)size;
 }
 
 static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *pieces, int count)
@@ -102,6 +103,30 @@ static ssize_t push(gnutls_transport_ptr_t context, const giovec_t *pieces, int 
     return (ssize_t)size;
 }
 
+static void free_sending(struct tls_transport *connection)
+{
+    if (connection->is_charged)
+        budget_give(connection->tls->budget, SEND_BYTES);
+    connection->is_charged = false;
+    free(connection->sending);
+    connection->sending = NULL;
+    connection->sending_at = connection->sending_end = 0;
+}
+
+/* Whoever made the bytes does not count them any more. -1, with errno: there is no memory. */
+static int charge_sending(struct tls_transport *connection)
+{
+    struct budget *budget = connection->tls->budget;
+    if (budget == NULL || connection->is_charged)
+        return 0;
+    if (!status_is_ok(budget_take_reserved(budget, SEND_BYTES))) {
+        errno = ENOMEM;
+        return -1;
+    }
+    connection->is_charged = true;
+    return 0;
+}
+
 /* Sends what is encrypted. 1: all of it; 0: not now; -1: with errno. */
 static int flush(struct tls_transport *connection)
 {
@@ -109,12 +134,10 @@ static int flush(struct tls_transport *connection)
         ssize_t sent = send(connection->transport.fd, connection->sending + connection->sending_at,
                             connection->sending_end - connection->sending_at, MSG_NOSIGNAL);
         if (sent < 0)
-            return later(errno) ? 0 : -1;
+            return later(errno) ? charge_sending(connection) : -1;
         connection->sending_at += (size_t)sent;
     }
-    free(connection->sending);
-    connection->sending = NULL;
-    connection->sending_at = connection->sending_end = 0;
+    free_sending(connection);
     return 1;
 }
 
@@ -148,6 +171,10 @@ static struct status tls_handshake(struct transport *transport, enum transport_w
     if (error < 0 && error != GNUTLS_E_AGAIN)
         gnutls_alert_send_appropriate(connection->session, error);
     int flushed = flush(connection);
+    if (is_too_quiet(connection))
+        return status_error(STATUS_UNAVAILABLE,
+                            "TLS: the peer sent over %d bytes without completing the handshake",
+                            QUIET_BYTES_MAX);
     if (error < 0 && error != GNUTLS_E_AGAIN)
         return tls_handshake_error(connection->session, connection->keys, connection->host, error);
     if (flushed < 0)
@@ -171,10 +198,6 @@ static ssize_t receive(struct tls_transport *connection, void *data, size_t size
         before = connection->received_end - connection->received_at;
         got = gnutls_record_recv(connection->session, data, size);
         left = connection->received_end - connection->received_at;
-    if (is_too_quiet(connection))
-        return status_error(STATUS_UNAVAILABLE,
-                            "TLS: the peer sent over %d bytes without completing the handshake",
-                            QUIET_BYTES_MAX);
     } while (got == GNUTLS_E_AGAIN && left != 0 && left != before);
     return got;
 }
@@ -184,6 +207,10 @@ static ssize_t broken(struct tls_transport *connection, ssize_t error)
 {
     if (error == GNUTLS_E_AGAIN) {
         errno = EAGAIN;
+    } else if (is_too_quiet(connection)) {
+        snprintf(connection->trouble, sizeof connection->trouble,
+                 "TLS: the peer sent over %d bytes without content", QUIET_BYTES_MAX);
+        errno = EPROTO;
     } else if (error == GNUTLS_E_PULL_ERROR || error == GNUTLS_E_PUSH_ERROR) {
         errno = ECONNRESET;
     } else {
@@ -203,14 +230,11 @@ static ssize_t tls_read(struct transport *transport, const struct iovec *to, int
         for (size_t at = 0; at < to[i].iov_len && got > 0; at += (size_t)got) {
             got = receive(connection, (char *)to[i].iov_base + at, to[i].iov_len - at);
             total += got > 0 ? (size_t)got : 0;
+            connection->quiet_bytes = got > 0 ? 0 : connection->quiet_bytes;
         }
     }
     forget_received(connection);
     connection->has_ended = got <= 0 && got != GNUTLS_E_AGAIN;
-    } else if (is_too_quiet(connection)) {
-        snprintf(connection->trouble, sizeof connection->trouble,
-                 "TLS: the peer sent over %d bytes without content", QUIET_BYTES_MAX);
-        errno = EPROTO;
     connection->end = got;
     if (total > 0)
         return (ssize_t)total; /* what came after these bytes shows at the next read */
@@ -230,7 +254,6 @@ static size_t skip(struct source *source, size_t size)
 {
     size_t skipped = 0;
     while (source->piece < source->count) {
-            connection->quiet_bytes = got > 0 ? 0 : connection->quiet_bytes;
         size_t left = source->pieces[source->piece].iov_len - source->offset;
         size_t take = left < size - skipped ? left : size - skipped;
         skipped += take;
@@ -331,7 +354,7 @@ static void tls_close(struct transport *transport)
     gnutls_deinit(connection->session);
     tls_keys_release(connection->tls, connection->keys);
     free(connection->received);
-    free(connection->sending);
+    free_sending(connection);
     free(connection->host);
     close(transport->fd);
     free(connection);

@@ -31,8 +31,8 @@ static struct status read_options(const char *path, struct arena *arena, struct 
 }
 
 /* `tls` NULL: makes *out, which offers `protocols`; otherwise loads its new certificates. */
-static struct status load(const char *path, enum tls_protocols protocols, struct tls *tls,
-                          struct tls **out)
+static struct status load(const char *path, enum tls_protocols protocols, struct budget *budget,
+                          struct tls *tls, struct tls **out)
 {
     struct arena *arena = arena_create(16 * CONFIG_BYTES_MAX);
     struct buffer text = { 0 };
@@ -40,6 +40,7 @@ static struct status load(const char *path, enum tls_protocols protocols, struct
     struct status status = read_options(path, arena, &text, &options);
     if (status_is_ok(status)) {
         options.protocols = protocols;
+        options.budget = budget;
         status = status_in(tls != NULL ? tls_server_reload(tls, &options)
                                        : tls_server_create(&options, out),
                            "'%s'", path);
@@ -51,12 +52,13 @@ static struct status load(const char *path, enum tls_protocols protocols, struct
     return status;
 }
 
-struct status ssl_config_load(const char *path, enum tls_protocols protocols, struct tls **out)
+struct status ssl_config_load(const char *path, enum tls_protocols protocols, struct budget *budget,
+                              struct tls **out)
 {
-    return load(path, protocols, NULL, out);
+    return load(path, protocols, budget, NULL, out);
 }
 
 struct status ssl_config_reload(const char *path, struct tls *tls)
 {
-    return load(path, TLS_HTTP2, tls, NULL);
+    return load(path, TLS_HTTP2, NULL, tls, NULL);
 }

@@ -7,7 +7,8 @@
 
 /* Errors  those of reading the file; INVALID_ARGUMENT "Invalid protobuf file: '…'"; those of
  * tls_server_create */
-struct status ssl_config_load(const char *path, enum tls_protocols protocols, struct tls **out);
+struct status ssl_config_load(const char *path, enum tls_protocols protocols, struct budget *budget,
+                              struct tls **out);
 /* Loads the file again for new connections of `tls`, which a failure leaves unchanged. */
 struct status ssl_config_reload(const char *path, struct tls *tls);
 

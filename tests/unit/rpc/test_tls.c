@@ -470,6 +470,50 @@ static void tells_what_it_holds_and_when_the_peer_has_closed(void **state)
     tls_destroy(pair.client.tls);
 }
 
+static ssize_t write_all(struct end *end, const void *data, size_t size)
+{
+    struct iovec from = { (void *)(uintptr_t)data, size };
+    return end->transport->type->write(end->transport, &from, 1);
+}
+
+/* Writes more than a socket takes. */
+static ssize_t write_much(struct end *end)
+{
+    static const char much[100000];
+    return write_all(end, much, sizeof much);
+}
+
+static void encrypted_bytes_that_a_peer_does_not_take_are_charged(void **state)
+{
+    (void)state;
+    struct budget budget = { .limit_bytes = 1 << 20, .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct tls_options server = options_of(&made.server, NULL), client = options_of(NULL, &made.ca);
+    struct pair pair;
+    char got[50000];
+    server.budget = &budget;
+    pair_open(&pair, &server, &client, "ps0.example");
+    assert_int_equal(budget.used_bytes, 0);
+    assert_true(write_much(&pair.server) >= 90000);
+    assert_true(budget.used_bytes >= 90000);
+    for (int i = 0; i < 200; i++) {
+        read_some(&pair.client, got, sizeof got);
+        if (write_all(&pair.server, "", 1) == 1)
+            break;
+    }
+    assert_int_equal(budget.used_bytes, 0);
+
+    assert_true(write_much(&pair.server) >= 90000);
+    pair_close(&pair);
+    assert_int_equal(budget.used_bytes, 0);
+
+    budget.limit_bytes = 90000;
+    pair_open(&pair, &server, &client, "ps0.example");
+    assert_int_equal(write_much(&pair.server), -1);
+    assert_int_equal(errno, ENOMEM);
+    pair_close(&pair);
+    assert_int_equal(budget.used_bytes, 0);
+}
+
 /* ---- files ---- */
 
 static struct status create_from(const char *cert, const char *key, const char *ca)
@@ -616,10 +660,12 @@ int main(void)
         cmocka_unit_test(tells_an_expired_ca_from_an_expired_certificate),
         cmocka_unit_test(says_that_a_peer_speaks_no_tls),
         cmocka_unit_test(waits_for_the_rest_of_a_handshake),
+        cmocka_unit_test(refuses_a_handshake_without_end),
         cmocka_unit_test(says_that_a_peer_hung_up),
         cmocka_unit_test(survives_any_first_bytes),
         cmocka_unit_test(carries_the_same_bytes_through_a_narrow_socket),
         cmocka_unit_test(tells_what_it_holds_and_when_the_peer_has_closed),
+        cmocka_unit_test(encrypted_bytes_that_a_peer_does_not_take_are_charged),
         TEST_IN_DIRECTORY(names_the_file_that_is_wrong),
         cmocka_unit_test(says_that_a_key_is_encrypted),
         cmocka_unit_test(new_certificates_are_for_new_connections),
@@ -632,4 +678,3 @@ int main(void)
     ADD_ROWS(&group, client_rows, label, refuses_the_client);
     return test_group_run(&group, "tls", make_certificates, free_certificates);
 }
-        cmocka_unit_test(refuses_a_handshake_without_end),
