@@ -68,8 +68,8 @@ def peer(*arguments):
 
 
 def rate_of_training(text):
-    """The samples/s of the summary that pstrain prints at its end."""
-    number, unit = re.findall(r"([\d.,]+) ?([kM]?) ?samples/s", text)[-1]
+    """The rows/s of the summary that pstrain prints at its end."""
+    number, unit = re.findall(r"([\d.,]+) ?([kM]?) ?rows/s", text)[-1]
     return float(number.replace(",", "")) * {"": 1, "k": 1e3, "M": 1e6}[unit]
 
 
@@ -112,7 +112,7 @@ def trained_cluster(directory, model, data, steps):
 
 
 def cluster_rate(directory, flags):
-    """The samples/s of a job of 1 ps and 2 workers."""
+    """The rows/s of a job of 1 ps and 2 workers."""
     with Here(directory) as here:
         job = Job(here, ps=1, workers=2, flags=flags)
         job.start_all(os.path.join(directory, "m", "1"))

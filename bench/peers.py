@@ -11,15 +11,15 @@
   tensorflow-time VERSION_DIR FILE REPEAT
                                  median µs of a run of these texts in TensorFlow, one thread, called from Python
   onnx-time FILE FEED REPEAT     median µs of a run in onnxruntime, one thread
-  train-tensorflow MODEL STEPS   samples/s of a compiled loop, batch 100, one thread
+  train-tensorflow MODEL STEPS   rows/s of a compiled loop, batch 100, one thread
   train-jax MODEL STEPS          the same in jax
   records ROWS DIRECTORY         writes train.csv, train.libsvm and train.tfrecord
   read-tensorflow FORMAT FILE    rows/s of tf.data, in batches of 1000
-  train-xlearn FILE EPOCHS       the same by xlearn: samples/s from the file to the model in memory, as many threads as there are cores
+  train-xlearn FILE EPOCHS       the same by xlearn: rows/s from the file to the model in memory, as many threads as there are cores
   bandwidth                      MB/s at which one thread copies memory
   clicks ROWS FILE               writes tf.Examples like Criteo's: 13 numbers and 26 categories
-  train-clicks MODEL FILE EPOCHS samples/s of a built-in model of clicks, read by Keras; the rows are in memory
-  train-sparse FILE EPOCHS       samples/s of a sparse logistic regression on a libsvm file, reading included: FTRL, 2^20 columns
+  train-clicks MODEL FILE EPOCHS rows/s of a built-in model of clicks, read by Keras; the rows are in memory
+  train-sparse FILE EPOCHS       rows/s of a sparse logistic regression on a libsvm file, reading included: FTRL, 2^20 columns
 """
 import json
 import os

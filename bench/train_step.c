@@ -151,7 +151,7 @@ static void measure(const char *name, int steps, int64_t batch, bool print_plan)
     if (steps == 0)
         steps = (int)fmax(5, fmin(2000, 0.3 / (seconds() - start)));
     double plain = best_of(&s, steps, 0), updated = best_of(&s, steps, 0.01f);
-    printf("%-8s batch %lld: %8.1f us a step, %8.1f with SGD: %9.0f samples/s; loss %.4f -> %.4f\n",
+    printf("%-8s batch %lld: %8.1f us a step, %8.1f with SGD: %9.0f rows/s; loss %.4f -> %.4f\n",
            name, (long long)batch, plain * 1e6, updated * 1e6, (double)batch / updated,
            (double)loss, (double)step(&s, 0));
     tensors_release(s.feeds_count, s.feeds);

@@ -15,7 +15,7 @@ from harness import program  # measure.py knows where it is
 
 
 def train(bench):
-    """training in process, --ps 1 --workers 1, batch 100, one thread, samples/s, against TensorFlow's tf.function loop and jax"""
+    """training in process, --ps 1 --workers 1, batch 100, one thread, rows/s, against TensorFlow's tf.function loop and jax"""
     for model, steps in (("softmax", 20000), ("mlp", 3000)):
         def ours():
             text = out(program("pstrain"), "--model=" + model, "--ps=1", "--workers=1", "--batch_size=100", "--optimizer=sgd",
@@ -26,13 +26,13 @@ def train(bench):
         got = bench.interleaved(ours=ours, tensorflow=lambda: float(peer("train-tensorflow", model, steps)),
                                jax=lambda: float(peer("train-jax", model, steps)))
         best = max(got["tensorflow"], got["jax"])
-        bench.table.add("training %s, batch 100, one thread" % model, "%.1f k samples/s" % (got["ours"] / 1e3),
+        bench.table.add("training %s, batch 100, one thread" % model, "%.1f k rows/s" % (got["ours"] / 1e3),
                        "TensorFlow %.1f k, jax %.1f k: %.2fx" % (got["tensorflow"] / 1e3, got["jax"] / 1e3, got["ours"] / best),
                        "no slower", got["ours"] >= 0.97 * best)
 
 
 def checkpoint(bench):
-    """training in process while a checkpoint is written every second, samples/s, against without"""
+    """training in process while a checkpoint is written every second, rows/s, against without"""
     for model, steps in (("softmax", 60000), ("mlp", 3000)):
         def ours(*flags, m=model, n=steps):
             with tempfile.TemporaryDirectory(dir=bench.work) as directory:
@@ -41,13 +41,13 @@ def checkpoint(bench):
                                             "--train_dir=" + bench.data(), *flags, cwd=directory))
 
         got = bench.interleaved(ours=lambda: ours("--checkpoint_dir=DIR/ckpt", "--save_checkpoint_secs=1"), none=ours)
-        bench.table.add("training %s, a checkpoint every second" % model, "%.1f k samples/s" % (got["ours"] / 1e3),
+        bench.table.add("training %s, a checkpoint every second" % model, "%.1f k rows/s" % (got["ours"] / 1e3),
                        "without %.1f k: %.1f %%" % (got["none"] / 1e3, 100 * got["ours"] / got["none"]), ">= 97 %",
                        got["ours"] >= 0.97 * got["none"])
 
 
 def checkpoint_large(bench):
-    """one checkpoint of 1.6 GB while a sparse model trains, samples/s of the whole run, against without"""
+    """one checkpoint of 1.6 GB while a sparse model trains, rows/s of the whole run, against without"""
     directory, epochs = bench.path("large"), 40
     os.makedirs(directory)
     peer("records", 100000, directory)
@@ -66,7 +66,7 @@ def checkpoint_large(bench):
             return ours("--checkpoint_dir=" + checkpoints)  # one at the start, and one after the last step, which does not count
 
     m = bench.interleaved(ours=saving, none=ours)
-    bench.table.add("sparse FTRL of 2^27 ids, a checkpoint of 1.6 GB meanwhile", "%.0f k samples/s" % (m["ours"] / 1e3),
+    bench.table.add("sparse FTRL of 2^27 ids, a checkpoint of 1.6 GB meanwhile", "%.0f k rows/s" % (m["ours"] / 1e3),
                    "without %.0f k: %.1f %%" % (m["none"] / 1e3, 100 * m["ours"] / m["none"]), ">= 97 %", m["ours"] >= 0.97 * m["none"])
 
 
@@ -176,15 +176,15 @@ def sparse(bench):
         return float(out(sys.executable, os.path.join(ROOT, "bench", "peers.py"), name, path, epochs).split()[-1])
 
     m = bench.interleaved(ours=ours, xlearn=lambda: other("train-xlearn"), tf=lambda: other("train-sparse"))
-    ours_text = "%.0f k samples/s" % (m["ours"] / 1e3)
-    bench.table.add("sparse FTRL, libsvm file to model", ours_text, "TensorFlow in process %.0f k samples/s: %.1fx" %
-                   (m["tf"] / 1e3, m["ours"] / m["tf"]), ">= 1 M samples/s", m["ours"] >= 1e6)
-    bench.table.add("the same", ours_text, "xlearn %.0f k samples/s: %.1fx" % (m["xlearn"] / 1e3, m["ours"] / m["xlearn"]), "ahead",
+    ours_text = "%.0f k rows/s" % (m["ours"] / 1e3)
+    bench.table.add("sparse FTRL, libsvm file to model", ours_text, "TensorFlow in process %.0f k rows/s: %.1fx" %
+                   (m["tf"] / 1e3, m["ours"] / m["tf"]), ">= 1 M rows/s", m["ours"] >= 1e6)
+    bench.table.add("the same", ours_text, "xlearn %.0f k rows/s: %.1fx" % (m["xlearn"] / 1e3, m["ours"] / m["xlearn"]), "ahead",
                    m["ours"] > m["xlearn"])
     m = bench.interleaved(ours=lambda: cluster_rate(bench.path("train"), flags),
                          tf=lambda: 1000 * tensorflow_cluster(bench.path("train"), "sparse", path, bench.seconds))
-    bench.table.add("the same, 1 ps + 2 workers", "%.0f k samples/s" % (m["ours"] / 1e3),
-                   "TensorFlow %.0f k samples/s: %.1fx" % (m["tf"] / 1e3, m["ours"] / m["tf"]), ">= 10x", m["ours"] >= 10 * m["tf"])
+    bench.table.add("the same, 1 ps + 2 workers", "%.0f k rows/s" % (m["ours"] / 1e3),
+                   "TensorFlow %.0f k rows/s: %.1fx" % (m["tf"] / 1e3, m["ours"] / m["tf"]), ">= 10x", m["ours"] >= 10 * m["tf"])
 
 
 def clicks(bench):
@@ -200,5 +200,5 @@ def clicks(bench):
                                         "--schema=" + schema, "--epochs=%d" % epochs, "--noexport", core=SERVER_CORE))
 
         m = bench.interleaved(ours=ours, tf=lambda: float(peer("train-clicks", model, path, epochs)))
-        bench.table.add("training %s, batch 100, one thread" % model, "%.1f k samples/s" % (m["ours"] / 1e3),
+        bench.table.add("training %s, batch 100, one thread" % model, "%.1f k rows/s" % (m["ours"] / 1e3),
                        "TensorFlow in process %.1f k: %.2fx" % (m["tf"] / 1e3, m["ours"] / m["tf"]), "no slower", m["ours"] >= 0.97 * m["tf"])

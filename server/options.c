@@ -125,7 +125,7 @@ static const struct flag rows[] = {
       .help = "the largest request body; larger ones are answered with 429. 0: no limit",
       ANY_POSITIVE },
     { "memory_budget_bytes", FLAG_INT64, &options.memory_budget_bytes, "0",
-      .help = "memory that requests, runs, responses and connections may hold together; beyond it, "
+      .help = "memory that requests, runs, answers and connections may hold together; beyond it, "
               "requests are answered with 429. 0: half of the memory of the machine or of the "
               "control group",
       ANY_POSITIVE },

@@ -64,7 +64,7 @@ class Progress(TestCase):
         done = run("pstrain", *self.flags, "--export_dir=" + self.path("m", "1"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertNotRegex(done.stdout + done.stderr, "[\r\x1b]|by step")
-        steps = re.findall(r"^%sstep (\d+)/%d  loss \S+  \S+ [kM] samples/s(?:  ETA \d+ s)?$" % (head(), STEPS), done.stdout, re.M)
+        steps = re.findall(r"^%sstep (\d+)/%d  loss \S+  \S+ [kM] rows/s(?:  ETA \d+ s)?$" % (head(), STEPS), done.stdout, re.M)
         self.assertEqual(steps[-1], str(STEPS))
         self.assertEqual(steps.count(str(STEPS)), 1)
         for words in ("Trained", "Test: ", "Exported to"):

@@ -163,7 +163,7 @@ static struct status source_step(struct gradient_source *base, const void *const
     if (!isfinite(*loss) && pass->loss_scale.node == NULL)
         TRY(blame_data(source, feeder, *loss));
     if (pass->loss_is_sum)
-        *loss /= (float)pass->batch; /* the loss shown is per example */
+        *loss /= (float)pass->batch; /* the loss shown is per row */
     for (int v = 0; v < model->variables_count; v++)
         if (placed_variable_is_pushed(&model->variables[v]))
             source->gradients[v] = (struct variable_gradient){

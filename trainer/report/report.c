@@ -69,7 +69,7 @@ static double seconds_so_far(const struct report *report, const struct progress 
     return (double)((ended != 0 ? ended : clock_now_ns(report->clock)) - began) / 1e9;
 }
 
-static double samples_per_second(const struct report *report, const struct progress *progress)
+static double rows_per_second(const struct report *report, const struct progress *progress)
 {
     double seconds = seconds_so_far(report, progress);
     uint64_t steps = atomic_load(&progress->global_step) - atomic_load(&progress->first_step);
@@ -104,11 +104,11 @@ static void print_loss(char *out, size_t size, const struct report *report,
         snprintf(out + strlen(out), size - strlen(out), " (step %llu)", (unsigned long long)step);
 }
 
-/* "step 10/100  loss 0.5  1.2 k samples/s  ETA 9 s" */
+/* "step 10/100  loss 0.5  1.2 k rows/s  ETA 9 s" */
 static void print_step(char *out, size_t size, const struct report *report,
                        const struct progress *progress, uint64_t shown, bool last)
 {
-    double rate = samples_per_second(report, progress);
+    double rate = rows_per_second(report, progress);
     char speed[32], left[48];
     bool eta = !last && rate > 0;
     char loss[64];
@@ -118,7 +118,7 @@ static void print_step(char *out, size_t size, const struct report *report,
     if (eta)
         print_duration(left, sizeof left,
                        (double)(report->steps - shown) * report->rows_per_step / rate);
-    snprintf(out, size, "step %llu/%llu  loss %s  %s samples/s%s%s", (unsigned long long)shown,
+    snprintf(out, size, "step %llu/%llu  loss %s  %s rows/s%s%s", (unsigned long long)shown,
              (unsigned long long)report->steps, loss, speed, eta ? "  ETA " : "", eta ? left : "");
 }
 
@@ -260,8 +260,8 @@ void report_training(struct report *report, const struct progress *progress)
     if (!report->quiet && atomic_load(&progress->began_ns) != 0)
         draw(report, progress, true);
     pthread_mutex_unlock(&printing);
-    print_rate(speed, sizeof speed, samples_per_second(report, progress));
-    report_result(report, "Trained %llu step%s in %.2f s: %s samples/s", (unsigned long long)steps,
+    print_rate(speed, sizeof speed, rows_per_second(report, progress));
+    report_result(report, "Trained %llu step%s in %.2f s: %s rows/s", (unsigned long long)steps,
                   plural((int64_t)steps), seconds_so_far(report, progress), speed);
 }
 

@@ -48,7 +48,7 @@ void report_result(struct report *report, const char *format, ...) PRINTF_LIKE(2
 /* Draws the progress of a running job. */
 void report_progress(struct report *report, const struct progress *progress);
 
-/* At the end, prints "Trained 1000 steps in 0.21 s: 476.2 k samples/s". */
+/* At the end, prints "Trained 1000 steps in 0.21 s: 476.2 k rows/s". */
 void report_training(struct report *report, const struct progress *progress);
 /* Draws the loss by step, if stdout is a terminal that is wide enough. */
 void report_plot(struct report *report, const struct loss_plot *plot);
