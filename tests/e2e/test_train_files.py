@@ -442,6 +442,27 @@ class TrainFiles(FilesTestCase):
         self.train("--model=linear", "--train_files=" + self.path("part-*"), "--label_column=y", "--export_dir=" + self.path("line/1"))
         self.assert_is_the_line(self.path("line"))
 
+    def test_parts_of_a_table_without_a_byte(self):
+        """Not even a header: 0 bytes, or compressed."""
+        half = len(self.line()) // 2
+        for suffix, schema in ((".csv", []), ("", []), ("", ["--schema=" + self.write("s.json", '{"columns": [{"name": "x"}, {"name": "y"}]}')])):
+            with self.subTest(suffix + "".join(schema)):
+                directory = "parts%s%d" % (suffix, len(schema))
+                os.makedirs(self.path(directory))
+                for n, rows in enumerate(([], self.line()[:half], [], self.line()[half:])):
+                    text = "".join("%s,%s\n" % row for row in rows)
+                    self.write("%s/part-%d%s" % (directory, n, suffix), "x,y\n" + text if rows else "")
+                self.write("%s/part-9%s" % (directory, suffix + ".gz" if suffix else ""), gzip.compress(b""))
+                self.train("--model=linear", "--train_files=" + self.path(directory, "part-*"), "--label_column=y", *schema,
+                           "--export_dir=" + self.path(directory, "line/1"))
+                self.assert_is_the_line(self.path(directory, "line"))
+
+    def test_columns_without_names_at_the_end(self):
+        """As spreadsheets write them."""
+        path = self.write("sheet.csv", "\n\nx,y,,\n" + "".join("%s,%s,,\n" % row for row in self.line()))
+        self.train("--model=linear", "--train_files=" + path, "--label_column=y", "--export_dir=" + self.path("line/1"))
+        self.assert_is_the_line(self.path("line"))
+
     def test_normalisation_and_defaults(self):
         """x is 100 times as large and moved; a missing one is 0 after the normalisation."""
         points = self.line()

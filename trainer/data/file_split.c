@@ -89,14 +89,24 @@ static struct status file_split_identify(const struct data_split *base, struct b
     return status_ok();
 }
 
+/* csv takes a file without a byte, whose format cannot be told, as one without rows. */
+static struct status find_format(const struct file_split_options *options, const char *path,
+                                 const struct record_format **out)
+{
+    *out = options->format;
+    if (*out != NULL)
+        return status_ok();
+    struct status status = record_format_detect(path, &options->records, out);
+    if (status_is_ok(status) || !record_format_is_empty(path))
+        return status;
+    *out = record_format_find("csv");
+    return status_ok();
+}
+
 static struct status find_formats(struct file_split *split)
 {
-    for (int i = 0; i < split->options.paths_count; i++) {
-        split->formats[i] = split->options.format;
-        if (split->formats[i] == NULL)
-            TRY(record_format_detect(split->options.paths[i], &split->options.records,
-                                     &split->formats[i]));
-    }
+    for (int i = 0; i < split->options.paths_count; i++)
+        TRY(find_format(&split->options, split->options.paths[i], &split->formats[i]));
     return status_ok();
 }
 

@@ -118,6 +118,8 @@ static struct status guess_schema(struct file_data_maker *maker, const struct te
     struct status status = status_ok();
 
     for (int i = 0; i < files->count && status_is_ok(status) && maker->schema.seen_rows == 0; i++) {
+        if (i + 1 < files->count && record_format_is_empty(files->texts[i]))
+            continue;
         notes.size = 0;
         maker->first_file = files->texts[i];
         status = file_data_guess_schema(maker->first_file, maker->format, &maker->records, &none,

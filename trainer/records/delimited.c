@@ -184,6 +184,26 @@ static struct status pass_lines(struct text_input *input, int count)
     return status_ok();
 }
 
+/* Passes empty lines before the header or the first row, unless they may be rows without values. */
+static struct status pass_empty_lines(struct text_input *input, const struct dialect *dialect,
+                                      const struct record_options *options)
+{
+    bool one =
+        dialect->names == NULL && options->column_names != NULL && options->column_names_count == 1;
+    const char *end = NULL;
+
+    for (bool empty = !one; empty;) {
+        TRY(text_input_line(input, &end));
+        const char *at = input->data + input->at;
+        empty = end == at || (end == at + 1 && *at == '\r');
+        if (empty) {
+            input->at = (size_t)(end + 1 - input->data);
+            input->line++;
+        }
+    }
+    return status_ok();
+}
+
 static struct status open_dialect(const struct dialect *dialect, const char *path,
                                   const struct record_options *options,
                                   const struct columns *columns, struct record_reader **out)
@@ -194,7 +214,13 @@ static struct status open_dialect(const struct dialect *dialect, const char *pat
     reader->dialect = dialect;
     reader->na_value = options->na_value;
     TRY_OR(fail, text_input_open(path, options->window_bytes, &reader->input));
+    /* Programs that write a table in parts write some without a byte, not even a header. */
+    if (columns->count > 0 && reader->input.ended && reader->input.at == reader->input.size) {
+        *out = &reader->reader;
+        return status_ok();
+    }
     TRY_OR(fail, pass_lines(&reader->input, options->skip_lines));
+    TRY_OR(fail, pass_empty_lines(&reader->input, dialect, options));
     TRY_OR(fail, delimited_choose_delimiter(reader, options));
     TRY_OR(fail, delimited_find_names(reader, options));
     TRY_OR(fail, delimited_find_targets(reader, options, columns));
@@ -204,6 +230,15 @@ static struct status open_dialect(const struct dialect *dialect, const char *pat
 fail:
     delimited_close(&reader->reader);
     return status;
+}
+
+static int count_nameless(const struct delimited_reader *reader)
+{
+    int count = 0;
+
+    for (int i = 0; i < reader->fields_count; i++)
+        count += *reader->names[i] == '\0';
+    return count;
 }
 
 static struct status list_dialect(const struct dialect *dialect, const char *path,
@@ -217,14 +252,15 @@ static struct status list_dialect(const struct dialect *dialect, const char *pat
     struct delimited_reader *reader = reader_of(base);
     struct record_field *fields = ARENA_ARRAY(arena, struct record_field, reader->fields_count);
     int first_count = reader->dialect->first_count, first_hex = reader->dialect->first_hex;
+    bool several = count_nameless(reader) > 1; /* nobody can tell them apart */
+    *out = (struct record_fields){ .list = fields, .may_have_header = reader->may_have_header };
     for (int i = 0; i < reader->fields_count; i++)
-        fields[i] = (struct record_field){ .name = arena_strdup(arena, reader->names[i]),
-                                           .kind = COLUMN_BYTES,
-                                           .is_text = i < first_hex,
-                                           .is_count = i >= first_count && i < first_hex };
-    *out = (struct record_fields){ .list = fields,
-                                   .count = reader->fields_count,
-                                   .may_have_header = reader->may_have_header };
+        if (!several || *reader->names[i] != '\0')
+            fields[out->count++] =
+                (struct record_field){ .name = arena_strdup(arena, reader->names[i]),
+                                       .kind = COLUMN_BYTES,
+                                       .is_text = i < first_hex,
+                                       .is_count = i >= first_count && i < first_hex };
     if (reader->dialect->delimiter != dialect->delimiter)
         out->delimiter = reader->dialect->delimiter;
     if (reader->blank_name != NULL)

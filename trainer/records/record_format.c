@@ -209,6 +209,14 @@ struct status record_format_detect(const char *path, const struct record_options
                   options != NULL ? options->skip_lines : 0, out);
 }
 
+bool record_format_is_empty(const char *path)
+{
+    char start[START_BYTES + 1];
+    size_t size;
+
+    return status_is_ok(read_start(path, start, &size)) && size == 0;
+}
+
 bool record_format_in_folder(const char *path, const struct record_format *format)
 {
     const struct record_format *found;

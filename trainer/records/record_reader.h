@@ -137,6 +137,9 @@ const char *record_format_names(void); /* "csv, tsv, …", for error texts */
  */
 struct status record_format_detect(const char *path, const struct record_options *options,
                                    const struct record_format **out);
+/* Has the file no byte, after it was decompressed? Of the files of a table, such a one has no
+ * rows. */
+bool record_format_is_empty(const char *path);
 /* Would that be the format of the file in a folder of classes? */
 bool record_format_in_folder(const char *path, const struct record_format *format);
 
