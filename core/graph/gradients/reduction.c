@@ -30,8 +30,9 @@ static struct status read_axes(const struct gradient_context *c, struct axes *ou
     out->all = true;
     for (int i = 0; i < shape->rank; i++) {
         out->all = out->all && out->reduced[i];
-        if (out->reduced[i])
-            out->count = shape->dims[i] < 0 || out->count < 0 ? -1 : out->count * shape->dims[i];
+        if (out->reduced[i] && (out->count < 0 || shape->dims[i] < 0 ||
+                                __builtin_mul_overflow(out->count, shape->dims[i], &out->count)))
+            out->count = -1;
     }
     return status_ok();
 }

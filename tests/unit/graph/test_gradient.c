@@ -718,6 +718,27 @@ static void gradients_of_branches_without_end_are_refused(void **state)
     assert_refused(add_many, STATUS_RESOURCE_EXHAUSTED, "have over 1048576 nodes");
 }
 
+/* The shape that a file declares need not fit in memory. */
+static void a_mean_of_countless_elements_counts_when_it_runs(void **state)
+{
+    (void)state;
+    struct arena *of = arena_create(0);
+    struct builder b = small_graph(of);
+    struct endpoint gradient;
+    struct endpoint many =
+        build_placeholder(&b, NULL, DT_FLOAT, shape_of(INT64_C(1) << 40, INT64_C(1) << 40));
+    struct endpoint axes = build_const_ints(&b, NULL, 2, (const int32_t[]){ 0, 1 });
+    struct endpoint mean = build_binary(&b, "Mean", NULL, many, axes);
+    int sizes = 0;
+
+    assert_ok(graph_gradients(&b, mean, 1, &many, &gradient));
+    for (int i = 0; i < b.graph->count; i++)
+        sizes += strcmp(b.graph->nodes[i]->op->name, "Size") == 0;
+    assert_int_equal(sizes, 2);
+    graph_finish(b.graph);
+    arena_destroy(of);
+}
+
 #define SAME_NAMES 20000
 
 static void functions_of_one_name_take_no_memory_for_the_search(void **state)
@@ -753,6 +774,7 @@ int main(void)
         cmocka_unit_test(a_loop_with_a_long_body_has_a_gradient),
         cmocka_unit_test(a_branch_that_takes_itself_has_no_gradient),
         cmocka_unit_test(gradients_of_branches_without_end_are_refused),
+        cmocka_unit_test(a_mean_of_countless_elements_counts_when_it_runs),
         cmocka_unit_test(functions_of_one_name_take_no_memory_for_the_search),
     };
     struct test_group group = { 0 };
