@@ -1,5 +1,7 @@
 #include "graph/build.h"
 
+#include <math.h>
+
 #include "graph/arguments.h"
 #include "graph/ops/infer.h"
 
@@ -11,6 +13,63 @@ struct builder builder_init(struct graph *graph)
 struct status builder_status(const struct builder *builder)
 {
     return builder->status;
+}
+
+enum dtype builder_dtype(const struct builder *builder, enum dtype dtype)
+{
+    return dtype == DT_FLOAT && builder->float_dtype != DT_INVALID ? builder->float_dtype : dtype;
+}
+
+enum dtype builder_set_float(struct builder *builder, enum dtype dtype)
+{
+    enum dtype before = builder->float_dtype;
+
+    builder->float_dtype = dtype != DT_FLOAT ? dtype : DT_INVALID;
+    return before;
+}
+
+/* A number of the 16-bit type. One beyond its range, such as the -1e9 of a masked score, becomes
+ * the largest one: an infinity would make differences NaN. */
+static uint16_t narrow(enum dtype dtype, float number)
+{
+    const float most = dtype == DT_HALF ? 65504.0f : 0x1.fep127f;
+
+    if (isfinite(number))
+        number = fminf(fmaxf(number, -most), most);
+    return dtype == DT_HALF ? float_to_half(number) : float_to_bfloat16(number);
+}
+
+static const struct tensor *narrow_tensor(struct builder *builder, const struct tensor *value)
+{
+    struct arena *arena = builder->graph->arena;
+    struct tensor *out = ARENA_NEW(arena, struct tensor);
+    uint16_t *numbers = ARENA_ARRAY(arena, uint16_t, value->size + 1);
+
+    for (int64_t i = 0; i < value->size; i++)
+        numbers[i] = narrow(builder->float_dtype, tensor_floats(value)[i]);
+    *out = tensor_borrow(builder->float_dtype, &value->shape, numbers);
+    return out;
+}
+
+/* An attribute's value with the type that floats stand for. */
+static struct attr_value with_float_dtype(struct builder *builder, const struct attr_value *value)
+{
+    struct attr_value out = *value;
+
+    if (builder->float_dtype == DT_INVALID)
+        return out;
+    if (out.kind == ATTR_TYPE)
+        out.type = (int)builder_dtype(builder, (enum dtype)out.type);
+    else if (out.kind == ATTR_TENSOR && out.tensor->dtype == DT_FLOAT)
+        out.tensor = narrow_tensor(builder, out.tensor);
+    else if (out.kind == ATTR_LIST && out.element_kind == ATTR_TYPE) {
+        struct attr_value *elements =
+            ARENA_ARRAY(builder->graph->arena, struct attr_value, out.count);
+        for (int i = 0; i < out.count; i++)
+            elements[i] = with_float_dtype(builder, &out.elements[i]);
+        out.elements = elements;
+    }
+    return out;
 }
 
 /* The scope and the name, with a number appended if that is taken. */
@@ -40,7 +99,8 @@ static struct status copy_attrs(struct builder *builder, struct node *node,
             return status_error(STATUS_INVALID_ARGUMENT, "node '%s': %s has no attribute '%s'",
                                 node->name, node->op_name, attrs->name);
         struct attr copy = { arena_strdup(arena, attrs->name), { 0 } };
-        TRY(attr_value_copy(arena, &attrs->value, &copy.value));
+        const struct attr_value value = with_float_dtype(builder, &attrs->value);
+        TRY(attr_value_copy(arena, &value, &copy.value));
         node_set_attr(builder->graph, node, &copy);
     }
     return status_ok();
@@ -177,9 +237,13 @@ struct endpoint build(struct builder *builder, const char *op, const char *name,
 struct endpoint build_placeholder(struct builder *builder, const char *name, enum dtype dtype,
                                   struct shape shape)
 {
-    return build(
-        builder, "Placeholder", name, 0, NULL,
-        (struct attr[]){ attr_type("dtype", dtype), attr_shape("shape", &shape), ATTR_END });
+    enum dtype before = builder_set_float(builder, DT_FLOAT);
+    struct endpoint fed =
+        build(builder, "Placeholder", name, 0, NULL,
+              (struct attr[]){ attr_type("dtype", dtype), attr_shape("shape", &shape), ATTR_END });
+
+    builder_set_float(builder, before);
+    return fed;
 }
 
 struct endpoint build_const(struct builder *builder, const char *name, const struct tensor *value)

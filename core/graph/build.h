@@ -11,6 +11,10 @@
  * derived from the inputs; output types and shapes are inferred at once (node->outputs). A name
  * that is taken gets a suffix, _1, _2, …; NULL, or a function without the parameter, names the node
  * after its op. `scope` is put in front of every name.
+ *
+ * With `float_dtype`, code that was written for floats builds nodes of a 16-bit type: DT_FLOAT then
+ * stands for that type in attributes that are given and in constants. Placeholders, variables,
+ * arguments of functions and random numbers keep their type.
  */
 #ifndef GRAPH_BUILD_H
 #define GRAPH_BUILD_H
@@ -21,10 +25,16 @@ struct builder {
     struct graph *graph;
     const char *scope;    /* "" or "dense/" */
     struct status status; /* text kept in the graph's arena */
+    /* What DT_FLOAT stands for: DT_HALF or DT_BFLOAT16; DT_INVALID (0): itself */
+    enum dtype float_dtype;
 };
 
 struct builder builder_init(struct graph *graph);
 struct status builder_status(const struct builder *builder);
+/* What a type stands for in the builder's nodes. */
+enum dtype builder_dtype(const struct builder *builder, enum dtype dtype);
+/* Sets float_dtype, and returns what it was. */
+enum dtype builder_set_float(struct builder *builder, enum dtype dtype);
 
 /* Attributes that do not follow from the inputs, ended by ATTR_END; see the makers below. NULL:
  * none. */

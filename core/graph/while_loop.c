@@ -30,6 +30,7 @@ struct status while_loop_begin(struct while_loop *loop, struct builder *outer, c
         function_add_arg(&loop->builder, &loop->body, endpoint_dtype(carried[i]),
                          endpoint_shape(carried[i]));
     loop->values = loop->body.args + 1;
+    loop->builder.float_dtype = outer->float_dtype;
     return builder_status(&loop->builder);
 }
 
