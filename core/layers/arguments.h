@@ -136,6 +136,11 @@ enum known_dtypes {
 /* Reads a type, or a policy object around it; null is float32. UNIMPLEMENTED: another type. */
 struct status dtype_read(const struct json_value *dtype, enum known_dtypes known,
                          struct arena *arena, enum dtype *out);
+/* Reads the policy of a layer: what it computes with, float32 or, of a mixed policy, a type of 16
+ * bits; null is float32. UNIMPLEMENTED: another one. */
+struct status policy_read(const struct json_value *dtype, struct arena *arena, enum dtype *out);
+/* Reads it if it is a mixed policy. Returns false if it is not. */
+bool mixed_policy_read(const struct json_value *dtype, enum dtype *out);
 /* Is it a type or policy such as "mixed_float16", "float64" or "int8_from_bfloat16"? */
 bool is_other_float(const struct json_value *dtype);
 struct status activation_read(const struct json_value *value, struct arena *arena,

@@ -17,6 +17,9 @@ struct build_state {
     int random_count;                 /* number of layers so far that draw random numbers */
     struct average_update *averages, **averages_end; /* of the calls so far; _end NULL: none */
 
+    /* Precision: the type to which layer_variable rounds; DT_INVALID: it does not. */
+    enum dtype rounds_variables;
+
     /* Masks: the tensors whose masks calls have taken away. */
     struct endpoint *unmasked;
     int unmasked_count;

@@ -1,6 +1,7 @@
 /* call: builds one call of a layer: its arguments, its inputs, its masks, and the penalty of its
  * outputs. */
 #include "layers/layer_variable.h"
+#include "layers/precision.h"
 
 /* ---- the arguments and masks ---- */
 
@@ -76,7 +77,8 @@ struct endpoint mask_of_any(struct layer_context *context, const struct layer *l
 
 struct endpoint cast_to(struct layer_context *context, struct endpoint x, enum dtype dtype)
 {
-    if (!status_is_ok(context->builder.status) || endpoint_dtype(x) == dtype)
+    if (!status_is_ok(context->builder.status) ||
+        endpoint_dtype(x) == builder_dtype(&context->builder, dtype))
         return x;
     return build_cast(&context->builder, NULL, x, dtype);
 }
@@ -101,7 +103,7 @@ static void convert_inputs(struct layer_context *context, const struct layer *la
                        takes == LAYER_TAKES_ALIKE ? ", as another input is" : "");
             return;
         }
-        if (takes != LAYER_TAKES_NUMBERS && dtype != DT_FLOAT)
+        if (takes != LAYER_TAKES_NUMBERS)
             inputs[i] = cast_to(context, inputs[i], DT_FLOAT);
     }
 }
@@ -172,6 +174,20 @@ static void penalise_output(struct layer_context *context, const struct layer *l
         layer_penalise_activity(context, layer, regularizer, y);
 }
 
+static void call_class(struct layer_context *context, const struct layer *layer,
+                       struct layer_io *io)
+{
+    struct precision precision;
+
+    if (!precision_begin(context, layer, io, &precision))
+        return;
+    if (layer->class->call != NULL)
+        layer->class->call(context, layer, io);
+    else
+        build_plain(context, layer, io);
+    precision_end(context, layer, io, &precision);
+}
+
 void layer_run_call(struct layer_context *context, const struct layer_call *call,
                     const struct layer_value *inputs, struct layer_io *io)
 {
@@ -184,10 +200,7 @@ void layer_run_call(struct layer_context *context, const struct layer_call *call
     if (!status_is_ok(b->status))
         return;
     b->scope = arena_printf(context->arena, "%s/", layer->name);
-    if (layer->class->call != NULL)
-        layer->class->call(context, layer, io);
-    else
-        build_plain(context, layer, io);
+    call_class(context, layer, io);
     for (int i = 0; i < io->outputs_count && status_is_ok(b->status); i++)
         penalise_output(context, layer, io->outputs[i].value);
     b->scope = scope;

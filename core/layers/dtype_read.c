@@ -21,6 +21,13 @@ static const char *dtype_text(const struct json_value *dtype)
     return name == NULL && dtype != NULL && dtype->kind == JSON_VALUE_TEXT ? dtype->text : name;
 }
 
+static const char *dtype_shown(const struct json_value *dtype, struct arena *arena)
+{
+    const char *name = dtype_text(dtype);
+
+    return name != NULL ? arena_printf(arena, "'%.100s'", name) : json_value_show(dtype, arena);
+}
+
 struct status dtype_read(const struct json_value *dtype, enum known_dtypes known,
                          struct arena *arena, enum dtype *out)
 {
@@ -35,9 +42,35 @@ struct status dtype_read(const struct json_value *dtype, enum known_dtypes known
             return status_ok();
         }
     return status_error(
-        STATUS_UNIMPLEMENTED, "dtype %s; only %s implemented",
-        name != NULL ? arena_printf(arena, "'%.100s'", name) : json_value_show(dtype, arena),
+        STATUS_UNIMPLEMENTED, "dtype %s; only %s implemented", dtype_shown(dtype, arena),
         known > DTYPES_OF_FLOAT ? "'float32', 'string', 'bool' and integers are" : "'float32' is");
+}
+
+bool mixed_policy_read(const struct json_value *dtype, enum dtype *out)
+{
+    const char *name = dtype_text(dtype);
+
+    if (name == NULL || strncmp(name, "mixed_", 6) != 0)
+        return false;
+    *out = strcmp(name + 6, "float16") == 0    ? DT_HALF
+           : strcmp(name + 6, "bfloat16") == 0 ? DT_BFLOAT16
+                                               : DT_INVALID;
+    return *out != DT_INVALID;
+}
+
+struct status policy_read(const struct json_value *dtype, struct arena *arena, enum dtype *out)
+{
+    enum dtype read;
+
+    if (mixed_policy_read(dtype, out))
+        return status_ok();
+    *out = DT_FLOAT;
+    if (status_is_ok(dtype_read(dtype, DTYPES_OF_FLOAT, arena, &read)))
+        return status_ok();
+    return status_error(STATUS_UNIMPLEMENTED,
+                        "dtype %s; only 'float32', 'mixed_float16' and 'mixed_bfloat16' are "
+                        "implemented",
+                        dtype_shown(dtype, arena));
 }
 
 bool is_other_float(const struct json_value *dtype)

@@ -16,7 +16,9 @@ struct layer {
     const struct layer_class *class;
     const char *name;
     bool trainable;
-    /* float32; for an InputLayer also int32, int64 or string; for preprocessing also integers */
+    /* What it computes with: float32; half and bfloat16 of the policies mixed_float16 and
+     * mixed_bfloat16. For an InputLayer also int32, int64 or string; for preprocessing also
+     * integers */
     enum dtype dtype;
     const struct layers_state *state; /* adapted to the training data; NULL: not adapted */
     struct layers_model *model;       /* the layers inside it, if it is a model; otherwise NULL */
@@ -86,6 +88,22 @@ enum layer_inputs {
     LAYER_TAKES_ANYTHING, /* the layer checks the types itself */
 };
 
+/* How a layer differs from most others if its policy has 16 bits. Most round their floating inputs
+ * and variables to the policy's type and compute with it: in their functions, DT_FLOAT stands for
+ * that type (graph/build.h). See precision.h. */
+enum layer_precision {
+    LAYER_KEEPS_INPUTS = 1,     /* does not round its inputs: Keras' autocast=False */
+    LAYER_KEEPS_VARIABLES = 2,  /* does not round its variables */
+    LAYER_COMPUTES_FLOATS = 4,  /* computes in float32, and rounds its outputs */
+    LAYER_KEEPS_OUTPUTS = 8,    /* does not round its outputs */
+    LAYER_HAS_NO_POLICY = 16,   /* an operation: computes with the type of its inputs */
+    LAYER_REFUSES_16_BITS = 32, /* a policy of 16 bits is not implemented */
+    /* Rounds nothing but its outputs. */
+    LAYER_ROUNDS_OUTPUTS = LAYER_KEEPS_INPUTS | LAYER_KEEPS_VARIABLES | LAYER_COMPUTES_FLOATS,
+    /* Has no 16-bit type of its own. */
+    LAYER_ROUNDS_NOTHING = LAYER_ROUNDS_OUTPUTS | LAYER_KEEPS_OUTPUTS,
+};
+
 /* A row of the table of classes. A class has `build`, `merge` or `call`. */
 struct layer_class {
     const char *name; /* Keras' class */
@@ -107,12 +125,13 @@ struct layer_class {
      * unless takes_lists. */
     struct endpoint (*build_lists)(struct layer_context *context, const struct layer *layer,
                                    const struct layer_value *input);
-    bool takes_lists; /* `call` takes sparse and ragged inputs */
-    bool takes_masks; /* in Keras 3, a call takes the masks of its inputs away: later calls do not
+    bool takes_lists;   /* `call` takes sparse and ragged inputs */
+    bool takes_masks;   /* in Keras 3, a call takes the masks of its inputs away: later calls do not
                        * see them */
-    bool hides_inner; /* in Keras 2, the names of the inner layer's variables do not include this
+    bool hides_inner;   /* in Keras 2, the names of the inner layer's variables do not include this
                        * layer's name */
-    bool any_dtype;   /* "dtype" in its config is not the type of its computation */
+    bool any_dtype;     /* "dtype" in its config is not the type of its computation */
+    unsigned precision; /* enum layer_precision; 0: rounds, and computes with 16 bits */
     enum layer_inputs inputs;
     /* Like `build`, for a layer of the model itself, which may have a mask; NULL: `build`. */
     struct endpoint (*build_masked)(struct layer_context *context, const struct layer *layer,
@@ -146,6 +165,11 @@ void layer_fail(struct layer_context *context, const struct layer *layer, const 
 /* Like layer_fail, with the code UNIMPLEMENTED. */
 void layer_refuse(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
+
+/* x as the type that floats stand for, even if the policy has 16 bits: what follows is computed in
+ * float32 until layer_narrow, which gives back its result in the former type. */
+struct endpoint layer_widen(struct layer_context *context, struct endpoint x, enum dtype *before);
+struct endpoint layer_narrow(struct layer_context *context, struct endpoint x, enum dtype before);
 
 /* Builds a call of a layer with these inputs, [call->inputs_count]. *io keeps both. */
 void layer_run_call(struct layer_context *context, const struct layer_call *call,

@@ -23,9 +23,11 @@ static struct endpoint value_of(const struct layers_variable *variable)
     return count > 0 ? variable->divided[count - 1] : variable->value;
 }
 
-/* Finds the variable that is read at this endpoint; NULL: none. */
+/* Finds the variable whose value this is, as layer_variable returns it; NULL: none. */
 static struct layers_variable *variable_at(struct layers_graph *graph, struct endpoint value)
 {
+    while (value.node != NULL && strcmp(value.node->op_name, "Cast") == 0)
+        value = value.node->inputs[0]; /* the layer computes with a rounded value */
     for (int i = 0; i < graph->variables_count; i++)
         if (graph->variables[i].value.node == value.node ||
             (value.node != NULL && value_of(&graph->variables[i]).node == value.node))
@@ -221,10 +223,27 @@ static void set_initializer(struct layer_context *context, const struct layer *l
     variable->initializer = *initializer;
 }
 
-struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
-                                    const char *name, struct shape shape,
-                                    const struct initializer *initializer,
-                                    const struct regularizer *regularizer, bool trainable)
+/* The value of a variable as the layer's policy has it. Each use is a cast of its own, as in Keras:
+ * their gradients are summed as floats. */
+static struct endpoint round_variable(struct layer_context *context, struct endpoint value)
+{
+    struct builder *b = &context->builder;
+    const enum dtype type = context->build->rounds_variables;
+
+    if (type == DT_INVALID || value.node == NULL || !status_is_ok(b->status))
+        return value;
+    const enum dtype before = builder_set_float(b, DT_FLOAT);
+    value = build_cast(b, NULL, value, type);
+    if (before == DT_INVALID)
+        value = build_cast(b, NULL, value, DT_FLOAT);
+    builder_set_float(b, before);
+    return value;
+}
+
+static struct endpoint float_variable(struct layer_context *context, const struct layer *layer,
+                                      const char *name, struct shape shape,
+                                      const struct initializer *initializer,
+                                      const struct regularizer *regularizer, bool trainable)
 {
     if (!shape_is_known(&shape))
         layer_fail(context, layer,
@@ -237,6 +256,8 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
         return (struct endpoint){ 0 };
     int number = (int)(variable - context->build->out->variables);
     bool divides = spectral_divides(context, layer, name);
+    if (divides && context->build->rounds_variables != DT_INVALID)
+        layer_refuse(context, layer, "a policy of 16 bits inside a SpectralNormalization");
     if (variable->value.node != NULL)
         return divides ? spectral_build_divided(context, number) : value_of(variable);
     variable->trainable = trainable;
@@ -253,6 +274,19 @@ struct endpoint layer_variable_with(struct layer_context *context, const struct 
     else if (penalised && regularizer != NULL)
         layer_penalise_variable(context, regularizer, value);
     return value;
+}
+
+struct endpoint layer_variable_with(struct layer_context *context, const struct layer *layer,
+                                    const char *name, struct shape shape,
+                                    const struct initializer *initializer,
+                                    const struct regularizer *regularizer, bool trainable)
+{
+    const enum dtype before = builder_set_float(&context->builder, DT_FLOAT);
+    struct endpoint value =
+        float_variable(context, layer, name, shape, initializer, regularizer, trainable);
+
+    builder_set_float(&context->builder, before);
+    return round_variable(context, value);
 }
 
 /* ---- tables that are read by rows ---- */
@@ -307,7 +341,9 @@ struct layer_table layer_table(struct layer_context *context, const struct layer
     variable->trainable = is_trained(layer, name);
     set_initializer(context, layer, variable, &initializer->initializer);
     variable->by_rows = true;
-    return look_up(context, variable, name, ids);
+    struct layer_table table = look_up(context, variable, name, ids);
+    table.values = round_variable(context, table.values);
+    return table;
 }
 
 struct endpoint layer_gather(struct layer_context *context, struct layer_table table)

@@ -106,6 +106,8 @@ struct layers_training {
     int settings_count;
     const struct layers_other_optimizer *others; /* beside `optimizer` */
     int others_count;
+    /* Keras would put a LossScaleOptimizer around the optimizer, for the policy mixed_float16 */
+    bool scales_loss;
     bool has_reduction; /* from training_config or from the losses */
     enum layers_reduction reduction;
     int batch_size;
@@ -176,6 +178,9 @@ struct layers_model {
     const struct metric *metrics;
     int metrics_count;
     bool keras2;
+    /* Of a Sequential model, the type of its policy: half or bfloat16 of a mixed one, otherwise
+     * float. Only the loss scale depends on it: each layer has a policy of its own. */
+    enum dtype policy;
     struct layers_training training;
     const struct layers_body *body;    /* instead of layers; NULL: none */
     const struct json_value *flags;    /* the settings for training that are flags; NULL: none */

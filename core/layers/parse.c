@@ -204,6 +204,7 @@ static struct status read_structure(const struct json_value *root, int depth, st
                             "class_name is %s; known: Sequential, Functional, Model",
                             json_value_show(json_value_get(root, "class_name"), arena));
     out->name = name != NULL ? name : "model";
+    TRY(policy_read(json_value_get(config, "dtype"), arena, &out->policy));
     /* Up to Keras 2.2, the config of a Sequential model is the list of its layers. */
     const struct json_value *layers = config != NULL && config->kind == JSON_VALUE_LIST
                                           ? config
@@ -250,6 +251,28 @@ static struct json_value merge(const struct json_value *base, const struct json_
     return merged;
 }
 
+/* Is its policy mixed_float16? Keras does not print that of a Functional model, which is most often
+ * the one of its layers. */
+static bool is_mixed_float16(const struct layers_model *model, const struct json_value *config)
+{
+    if (model->policy == DT_HALF || !json_value_is_null(json_value_get(config, "dtype")))
+        return model->policy == DT_HALF;
+    for (int i = 0; i < model->layers_count; i++)
+        if (model->layers[i].dtype == DT_HALF)
+            return true;
+    return false;
+}
+
+/* Does Keras scale the loss? It does unless "auto_scale_loss" is false. */
+static bool scales_loss(const struct layers_model *model, const struct json_value *root)
+{
+    const struct json_value *wanted =
+        json_value_get(json_value_get(root, "compile_config"), "auto_scale_loss");
+    bool is_off = wanted != NULL && wanted->kind == JSON_VALUE_BOOL && !wanted->boolean;
+
+    return !is_off && is_mixed_float16(model, json_value_get(root, "config"));
+}
+
 static struct status parse_root(const struct json_value *root,
                                 const struct json_value *compile_config, struct arena *arena,
                                 struct layers_model *out)
@@ -266,8 +289,10 @@ static struct status parse_root(const struct json_value *root,
         };
         const struct json_value whole = merge(root, &settings, arena);
         TRY(training_read(&whole, arena, out));
+        out->training.scales_loss = scales_loss(out, &whole);
     } else {
         TRY(training_read(root, arena, out));
+        out->training.scales_loss = scales_loss(out, root);
     }
     return layers_check(out, arena);
 }

@@ -106,6 +106,8 @@ void layer_penalise_activity(struct layer_context *context, const struct layer *
 {
     if (layer == context->build->unpenalised || !status_is_ok(context->builder.status))
         return;
+    enum dtype before;
+    x = layer_widen(context, x, &before);
     if (endpoint_dtype(x) != DT_FLOAT)
         layer_refuse(context, layer, "an activity_regularizer of an output of %s",
                      dtype_name(endpoint_dtype(x)));
@@ -117,4 +119,5 @@ void layer_penalise_activity(struct layer_context *context, const struct layer *
                      "steps: give the InputLayer a size");
     if (context->mode != LAYERS_SERVE && status_is_ok(context->builder.status))
         penalise(context, regularizer, x, true);
+    builder_set_float(&context->builder, before);
 }

@@ -21,6 +21,12 @@ static struct status read_layer_dtype(const struct json_value *config, struct ar
 
     for (int i = 0; i < class->args_count; i++)
         is_argument |= strcmp(class->args[i].name, "dtype") == 0;
+    bool has_policy =
+        class != &layer_input && !is_argument && !(class->precision & LAYER_REFUSES_16_BITS);
+    if (has_policy && !class->any_dtype)
+        return policy_read(dtype, arena, &out->dtype);
+    if (has_policy && mixed_policy_read(dtype, &out->dtype))
+        return status_ok();
     struct status status = dtype_read(dtype, known, arena, &out->dtype);
     if (class->any_dtype && (is_argument || !is_other_float(dtype)))
         return status_ok();

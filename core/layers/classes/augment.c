@@ -273,8 +273,8 @@ static struct endpoint random_translation_build(struct layer_context *context,
     };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
-LAYER_CLASS(random_translation, "RandomTranslation", random_translation_args,
-            random_translation_build);
+FLOAT_LAYER_CLASS(random_translation, "RandomTranslation", random_translation_args,
+                  random_translation_build);
 
 static const struct layer_arg random_zoom_args[] = {
     { "height_factor", ARG_VALUE, REQUIRED },
@@ -310,7 +310,7 @@ static struct endpoint random_zoom_build(struct layer_context *context, const st
     };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
-LAYER_CLASS(random_zoom, "RandomZoom", random_zoom_args, random_zoom_build);
+FLOAT_LAYER_CLASS(random_zoom, "RandomZoom", random_zoom_args, random_zoom_build);
 
 static const struct layer_arg random_rotation_args[] = {
     { "factor", ARG_VALUE, REQUIRED }, /* of a turn */
@@ -349,7 +349,7 @@ static struct endpoint random_rotation_build(struct layer_context *context,
                                  .b2 = around(b, cy, cx, sine, cy, cosine) };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
-LAYER_CLASS(random_rotation, "RandomRotation", random_rotation_args, random_rotation_build);
+FLOAT_LAYER_CLASS(random_rotation, "RandomRotation", random_rotation_args, random_rotation_build);
 
 static const struct layer_arg random_shear_args[] = {
     { "x_factor", ARG_VALUE, "0" },
@@ -378,7 +378,7 @@ static struct endpoint random_shear_build(struct layer_context *context, const s
     const struct image_map m = { .a0 = one, .a1 = u, .a2 = zero, .b0 = v, .b1 = one, .b2 = zero };
     return move_pixels(context, layer, x, &m, attr_upper(context, layer, "fill_mode"));
 }
-LAYER_CLASS(random_shear, "RandomShear", random_shear_args, random_shear_build);
+FLOAT_LAYER_CLASS(random_shear, "RandomShear", random_shear_args, random_shear_build);
 
 /* ---- RandomPerspective ---- */
 
@@ -461,5 +461,5 @@ static struct endpoint random_perspective_build(struct layer_context *context,
     struct endpoint moved = move_pixels(context, layer, x, &m, attr_text("fill_mode", "CONSTANT"));
     return build_select(b, moves, moved, x);
 }
-LAYER_CLASS(random_perspective, "RandomPerspective", random_perspective_args,
-            random_perspective_build);
+FLOAT_LAYER_CLASS(random_perspective, "RandomPerspective", random_perspective_args,
+                  random_perspective_build);

@@ -176,7 +176,7 @@ static struct endpoint rand_augment_build(struct layer_context *context, const s
     }
     return x;
 }
-LAYER_CLASS(rand_augment, "RandAugment", rand_augment_args, rand_augment_build);
+FLOAT_LAYER_CLASS(rand_augment, "RandAugment", rand_augment_args, rand_augment_build);
 
 /* ---- AugMix ---- */
 
@@ -263,4 +263,4 @@ static struct endpoint aug_mix_build(struct layer_context *context, const struct
                          build_binary(b, "Mul", NULL, mixed, rest));
     return augment_clip(b, mixed, policy.values);
 }
-LAYER_CLASS(aug_mix, "AugMix", aug_mix_args, aug_mix_build);
+FLOAT_LAYER_CLASS(aug_mix, "AugMix", aug_mix_args, aug_mix_build);

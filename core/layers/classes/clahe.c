@@ -253,4 +253,4 @@ static struct endpoint clahe_build(struct layer_context *context, const struct l
     return augment_move_range(b, cut_image(b, blend_tiles(context, table, levels, &t), &t), bytes,
                               values);
 }
-LAYER_CLASS(clahe, "ContrastLimitedAdaptiveHistogramEqualization", clahe_args, clahe_build);
+FLOAT_LAYER_CLASS(clahe, "ContrastLimitedAdaptiveHistogramEqualization", clahe_args, clahe_build);

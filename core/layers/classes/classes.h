@@ -17,6 +17,15 @@
         .args_count = (int)COUNT(class_args),               \
         .build = function,                                  \
     }
+/* Like LAYER_CLASS, for a layer that computes in float32 also under a policy of 16 bits. */
+#define FLOAT_LAYER_CLASS(noun, class_name, class_args, function) \
+    const struct layer_class layer_##noun = {                     \
+        .name = class_name,                                       \
+        .args = class_args,                                       \
+        .args_count = (int)COUNT(class_args),                     \
+        .build = function,                                        \
+        .precision = LAYER_COMPUTES_FLOATS,                       \
+    }
 /* Like LAYER_CLASS, for a layer that passes its input's mask on. */
 #define MASKED_LAYER_CLASS(noun, class_name, class_args, function) \
     const struct layer_class layer_##noun = {                      \

@@ -86,7 +86,8 @@ static struct endpoint random_brightness_build(struct layer_context *context,
                ? change_brightness(context, layer, x, &colours)
                : x;
 }
-LAYER_CLASS(random_brightness, "RandomBrightness", random_value_args, random_brightness_build);
+FLOAT_LAYER_CLASS(random_brightness, "RandomBrightness", random_value_args,
+                  random_brightness_build);
 
 /* Reduces the pixels of each channel of each image: [batch, 1, 1, channels]. */
 static struct endpoint over_pixels(struct builder *b, const char *op, struct endpoint x)
@@ -120,7 +121,7 @@ static struct endpoint random_contrast_build(struct layer_context *context,
                ? change_contrast(context, layer, x, &colours)
                : x;
 }
-LAYER_CLASS(random_contrast, "RandomContrast", random_value_args, random_contrast_build);
+FLOAT_LAYER_CLASS(random_contrast, "RandomContrast", random_value_args, random_contrast_build);
 
 static const struct layer_arg auto_contrast_args[] = {
     VALUE_RANGE,
@@ -147,7 +148,7 @@ static struct endpoint auto_contrast_build(struct layer_context *context, const 
     moved = augment_move_range(b, augment_clip(b, moved, bytes), bytes, values);
     return build_select(b, build_unary(b, "IsNan", NULL, moved), x, moved);
 }
-LAYER_CLASS(auto_contrast, "AutoContrast", auto_contrast_args, auto_contrast_build);
+FLOAT_LAYER_CLASS(auto_contrast, "AutoContrast", auto_contrast_args, auto_contrast_build);
 
 /* ---- hue, saturation, value ---- */
 
@@ -207,7 +208,7 @@ static struct endpoint random_hue_build(struct layer_context *context, const str
                ? change_hue(context, layer, x, &colours)
                : x;
 }
-LAYER_CLASS(random_hue, "RandomHue", random_value_args, random_hue_build);
+FLOAT_LAYER_CLASS(random_hue, "RandomHue", random_value_args, random_hue_build);
 
 /* Multiplies saturations by f / (1 - f). */
 static struct endpoint change_saturation(struct layer_context *context, const struct layer *layer,
@@ -233,7 +234,8 @@ static struct endpoint random_saturation_build(struct layer_context *context,
                ? change_saturation(context, layer, x, &colours)
                : x;
 }
-LAYER_CLASS(random_saturation, "RandomSaturation", random_value_args, random_saturation_build);
+FLOAT_LAYER_CLASS(random_saturation, "RandomSaturation", random_value_args,
+                  random_saturation_build);
 
 /* ---- all of the above ---- */
 
@@ -278,8 +280,8 @@ static struct endpoint random_color_jitter_build(struct layer_context *context,
     }
     return x;
 }
-LAYER_CLASS(random_color_jitter, "RandomColorJitter", random_color_jitter_args,
-            random_color_jitter_build);
+FLOAT_LAYER_CLASS(random_color_jitter, "RandomColorJitter", random_color_jitter_args,
+                  random_color_jitter_build);
 
 /* ---- grey ---- */
 
@@ -322,7 +324,8 @@ static struct endpoint random_grayscale_build(struct layer_context *context,
         return x;
     return build_select(b, draw_chance(context, layer, x, factor), grey_of(b, x), x);
 }
-LAYER_CLASS(random_grayscale, "RandomGrayscale", random_grayscale_args, random_grayscale_build);
+FLOAT_LAYER_CLASS(random_grayscale, "RandomGrayscale", random_grayscale_args,
+                  random_grayscale_build);
 
 /* Blends colours with grey. */
 static struct endpoint random_color_degeneration_build(struct layer_context *context,
@@ -337,8 +340,8 @@ static struct endpoint random_color_degeneration_build(struct layer_context *con
                                            augment_draw(context, layer, x, colours.factor));
     return augment_clip(b, add(b, x, towards), colours.values);
 }
-LAYER_CLASS(random_color_degeneration, "RandomColorDegeneration", random_value_args,
-            random_color_degeneration_build);
+FLOAT_LAYER_CLASS(random_color_degeneration, "RandomColorDegeneration", random_value_args,
+                  random_color_degeneration_build);
 
 /* ---- values ---- */
 
@@ -362,7 +365,7 @@ static struct endpoint random_invert_build(struct layer_context *context, const 
         build_binary(b, "Less", NULL, augment_draw(context, layer, x, unit), probability);
     return build_select(b, chance, minus_from(b, colours.values[1], x), x);
 }
-LAYER_CLASS(random_invert, "RandomInvert", random_invert_args, random_invert_build);
+FLOAT_LAYER_CLASS(random_invert, "RandomInvert", random_invert_args, random_invert_build);
 
 /* Keeps a random number of the 8 bits of a value: 1 … 8. The upper end of the range is drawn
  * only if it is the only number. */
@@ -388,8 +391,8 @@ static struct endpoint random_posterization_build(struct layer_context *context,
     whole = build_unary(b, "Floor", NULL, build_binary(b, "RealDiv", NULL, whole, step));
     return augment_move_range(b, build_binary(b, "Mul", NULL, whole, step), bytes, colours.values);
 }
-LAYER_CLASS(random_posterization, "RandomPosterization", random_value_args,
-            random_posterization_build);
+FLOAT_LAYER_CLASS(random_posterization, "RandomPosterization", random_value_args,
+                  random_posterization_build);
 
 static const struct layer_arg solarization_args[] = {
     { "addition_factor", ARG_VALUE, "0" },
@@ -422,4 +425,4 @@ static struct endpoint solarization_build(struct layer_context *context, const s
     moved = build_select(b, below, moved, minus_from(b, BYTE_RANGE, moved));
     return augment_move_range(b, moved, bytes, values);
 }
-LAYER_CLASS(solarization, "Solarization", solarization_args, solarization_build);
+FLOAT_LAYER_CLASS(solarization, "Solarization", solarization_args, solarization_build);

@@ -143,4 +143,5 @@ const struct layer_class layer_dynamic_embedding = {
     .call_args = bag_call_args,
     .takes_lists = true,
     .inputs = LAYER_TAKES_ANYTHING,
+    .precision = LAYER_REFUSES_16_BITS,
 };

@@ -216,5 +216,5 @@ static struct endpoint random_elastic_transform_build(struct layer_context *cont
     struct endpoint moved = move_pixels(context, layer, x, distance);
     return augment_clip(b, build_select(b, moves, moved, x), values);
 }
-LAYER_CLASS(random_elastic_transform, "RandomElasticTransform", random_elastic_transform_args,
-            random_elastic_transform_build);
+FLOAT_LAYER_CLASS(random_elastic_transform, "RandomElasticTransform", random_elastic_transform_args,
+                  random_elastic_transform_build);

@@ -86,6 +86,7 @@ const struct layer_class layer_embedding = {
     .args_count = (int)COUNT(embedding_args),
     .build = embedding_build,
     .mask = embedding_mask,
+    .precision = LAYER_ROUNDS_OUTPUTS,
     .inputs = LAYER_TAKES_NUMBERS,
 };
 
@@ -158,5 +159,6 @@ const struct layer_class layer_reversible_embedding = {
     .args_count = (int)COUNT(reversible_args),
     .call = reversible_call,
     .call_args = reversible_call_args,
+    .precision = LAYER_REFUSES_16_BITS,
     .inputs = LAYER_TAKES_NUMBERS,
 };

@@ -93,4 +93,5 @@ const struct layer_class layer_embedding_bag = {
     .call = bag_call,
     .call_args = bag_call_args,
     .takes_lists = true,
+    .precision = LAYER_REFUSES_16_BITS,
 };

@@ -108,4 +108,4 @@ static struct endpoint equalization_build(struct layer_context *context, const s
     x = build_binary(b, "Transpose", NULL, x, build_const_ints(b, NULL, 4, to_images));
     return rescale(b, x, bytes, values);
 }
-LAYER_CLASS(equalization, "Equalization", equalization_args, equalization_build);
+FLOAT_LAYER_CLASS(equalization, "Equalization", equalization_args, equalization_build);

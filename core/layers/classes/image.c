@@ -407,7 +407,7 @@ static struct endpoint enlarge_like(struct layer_context *context, struct endpoi
     struct builder *b = &context->builder;
     struct endpoint y = enlarge(b, cast_to(context, x, DT_FLOAT), times, interpolation);
 
-    return endpoint_dtype(x) == DT_FLOAT ? y : build_unary(b, "Round", NULL, y);
+    return dtype_is_floating(endpoint_dtype(x)) ? y : build_unary(b, "Round", NULL, y);
 }
 
 static struct endpoint up_sampling(struct layer_context *context, const struct layer *layer,

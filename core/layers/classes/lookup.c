@@ -530,6 +530,7 @@ const struct layer_class layer_string_lookup = {
     .args_count = (int)COUNT(string_lookup_args),
     .build = string_lookup_build,
     .inputs = LAYER_TAKES_ANYTHING,
+    .precision = LAYER_ROUNDS_NOTHING,
 };
 const struct layer_class layer_integer_lookup = {
     .name = "IntegerLookup",
@@ -537,4 +538,5 @@ const struct layer_class layer_integer_lookup = {
     .args_count = (int)COUNT(integer_lookup_args),
     .build = integer_lookup_build,
     .inputs = LAYER_TAKES_NUMBERS,
+    .precision = LAYER_ROUNDS_NOTHING,
 };

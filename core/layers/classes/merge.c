@@ -448,6 +448,7 @@ static struct endpoint depth_build(struct layer_context *context, const struct l
         struct endpoint scalar = build_const_ints(b, NULL, 0, NULL); /* its shape */
         struct endpoint draw =
             build_binary(b, "StatelessRandomUniform", NULL, scalar, layer_seed(context, 0));
+        draw = cast_to(context, draw, DT_FLOAT);
         factor = build_cast(b, NULL, build_by_number(b, "GreaterEqual", draw, rate), DT_FLOAT);
     }
     struct endpoint second = build_binary(b, "Mul", NULL, inputs[1], factor);

@@ -94,7 +94,7 @@ static struct endpoint mix_up_build(struct layer_context *context, const struct 
     return build_binary(b, "AddV2", NULL, build_binary(b, "Mul", NULL, share, x),
                         build_binary(b, "Mul", NULL, rest, partners));
 }
-LAYER_CLASS(mix_up, "MixUp", mix_up_args, mix_up_build);
+FLOAT_LAYER_CLASS(mix_up, "MixUp", mix_up_args, mix_up_build);
 
 /* ---- CutMix ---- */
 
@@ -124,7 +124,7 @@ static struct endpoint cut_mix_build(struct layer_context *context, const struct
                                        augment_draw_span(context, layer, x, 1, ratio));
     return build_select(b, cut, draw_partners(context, layer, x), x);
 }
-LAYER_CLASS(cut_mix, "CutMix", cut_mix_args, cut_mix_build);
+FLOAT_LAYER_CLASS(cut_mix, "CutMix", cut_mix_args, cut_mix_build);
 
 /* ---- MaxNumBoundingBoxes ---- */
 
@@ -142,5 +142,5 @@ static struct endpoint max_num_bounding_boxes_build(struct layer_context *contex
     (void)layer;
     return x;
 }
-LAYER_CLASS(max_num_bounding_boxes, "MaxNumBoundingBoxes", max_num_bounding_boxes_args,
-            max_num_bounding_boxes_build);
+FLOAT_LAYER_CLASS(max_num_bounding_boxes, "MaxNumBoundingBoxes", max_num_bounding_boxes_args,
+                  max_num_bounding_boxes_build);

@@ -72,4 +72,5 @@ const struct layer_class layer_model = { .name = "Functional",
                                          .call = model_call,
                                          .takes_lists = true,
                                          .any_dtype = true,
+                                         .precision = LAYER_ROUNDS_NOTHING,
                                          .mask = mask_passed_on };

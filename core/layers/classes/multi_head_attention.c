@@ -432,8 +432,13 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
     struct endpoint whole = query;
     int64_t shared = heads->query / heads->key_value;
     bool zeroed = in->returns_scores || layer_arg(layer, "dropout")->number > 0;
+    /* Keras' dot_product_attention computes scores of 16 bits as floats from here on. */
+    bool wide = !zeroed && b->float_dtype != DT_INVALID;
+    const double scale = 1 / sqrt((double)heads->key_size);
+    enum dtype before = b->float_dtype;
 
-    query = build_by_number(b, "Mul", query, 1 / sqrt((double)heads->key_size));
+    if (!wide)
+        query = build_by_number(b, "Mul", query, scale);
     if (shared > 1)
         query = build_reshape(b, query, query, 4,
                               (const int64_t[]){ SIZE_OF(0), heads->key_value,
@@ -443,12 +448,14 @@ static struct endpoint weigh(struct layer_context *context, const struct layer *
         scores = build_reshape(
             b, scores, whole, 4,
             (const int64_t[]){ SIZE_OF(0), heads->query, SIZE_OF(2), steps_times(key, 1) });
+    if (wide)
+        scores = build_by_number(b, "Mul", layer_widen(context, scores, &before), scale);
     if (in->mask.node != NULL)
         scores = build_select(b, in->mask, scores, build_const_float(b, -1e9f));
     scores = build_unary(b, "Softmax", NULL, scores);
     if (in->mask.node != NULL && zeroed)
         scores = build_select(b, in->mask, scores, build_const_float(b, 0));
-    return scores;
+    return layer_narrow(context, scores, before);
 }
 
 /* weights · value: [batch, T, heads, value_size]. */

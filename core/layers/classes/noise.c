@@ -45,8 +45,9 @@ static struct endpoint draw(struct layer_context *context, const struct layer *l
 {
     const struct arg_value *seed = layer_arg(layer, "seed");
 
-    return build_binary(&context->builder, op, NULL, shape,
-                        layer_seed(context, seed->is_null ? 0 : seed->integer));
+    struct endpoint drawn = build_binary(&context->builder, op, NULL, shape,
+                                         layer_seed(context, seed->is_null ? 0 : seed->integer));
+    return cast_to(context, drawn, DT_FLOAT);
 }
 
 /* Checks 0 <= argument < end (or <= if `closed`). Returns false on failure, and if the layer
@@ -64,27 +65,37 @@ static bool is_noisy(struct layer_context *context, const struct layer *layer, c
     return context->mode == LAYERS_TRAIN && value != 0;
 }
 
+/* 1 with the probability 1 - rate, otherwise 0. The numbers that decide it are floats also if the
+ * layer computes with 16 bits, where they would be too coarse for a rate of 0.01. */
+static struct endpoint draw_kept(struct layer_context *context, double rate, int64_t seed,
+                                 struct endpoint shape)
+{
+    struct builder *b = &context->builder;
+    const enum dtype before = builder_set_float(b, DT_FLOAT);
+    struct endpoint draws =
+        build_binary(b, "StatelessRandomUniform", NULL, shape, layer_seed(context, seed));
+    struct endpoint kept = build_by_number(b, "GreaterEqual", draws, rate);
+
+    builder_set_float(b, before);
+    return build_cast(b, NULL, kept, DT_FLOAT);
+}
+
 /* 1 where an element is kept, 0 elsewhere. */
 static struct endpoint draw_mask(struct layer_context *context, const struct layer *layer,
                                  struct endpoint shape)
 {
-    struct builder *b = &context->builder;
-    struct endpoint draws = draw(context, layer, "StatelessRandomUniform", shape);
-    struct endpoint kept =
-        build_by_number(b, "GreaterEqual", draws, layer_arg(layer, "rate")->number);
+    const struct arg_value *seed = layer_arg(layer, "seed");
 
-    return build_cast(b, NULL, kept, DT_FLOAT);
+    return draw_kept(context, layer_arg(layer, "rate")->number, seed->is_null ? 0 : seed->integer,
+                     shape);
 }
 
 struct endpoint layer_draw_dropout(struct layer_context *context, double rate, int64_t seed,
                                    struct endpoint like)
 {
     struct builder *b = &context->builder;
-    struct endpoint draws = build_binary(b, "StatelessRandomUniform", NULL, shape_of_noise(b, like),
-                                         layer_seed(context, seed));
-    struct endpoint kept = build_by_number(b, "GreaterEqual", draws, rate);
+    struct endpoint kept = draw_kept(context, rate, seed, shape_of_noise(b, like));
 
-    kept = build_cast(b, NULL, kept, DT_FLOAT);
     return build_by_number(b, "Mul", kept, 1 / (1 - rate));
 }
 
@@ -361,4 +372,4 @@ static struct endpoint random_flip_build(struct layer_context *context, const st
         build_binary(b, "ReverseV2", NULL, x, build_const_ints(b, NULL, count, axes));
     return build_select(b, flips, flipped, x);
 }
-LAYER_CLASS(random_flip, "RandomFlip", random_flip_args, random_flip_build);
+FLOAT_LAYER_CLASS(random_flip, "RandomFlip", random_flip_args, random_flip_build);

@@ -104,7 +104,14 @@ static struct endpoint layer_norm_build(struct layer_context *context, const str
         y = build_binary(b, "AddV2", NULL, y, along(context, layer, "beta", &shape, count, axes));
     return y;
 }
-MASKED_LAYER_CLASS(layer_normalization, "LayerNormalization", layer_norm_args, layer_norm_build);
+const struct layer_class layer_layer_normalization = {
+    .name = "LayerNormalization",
+    .args = layer_norm_args,
+    .args_count = (int)COUNT(layer_norm_args),
+    .build = layer_norm_build,
+    .mask = mask_passed_on,
+    .precision = LAYER_ROUNDS_OUTPUTS,
+};
 
 /* ---- GroupNormalization ---- */
 
@@ -185,7 +192,14 @@ static struct endpoint group_norm_build(struct layer_context *context, const str
             of_groups(context, layer, "beta", shape.rank, axis, groups, shape.dims[axis]));
     return build_reshape(b, y, x, shape.rank, joined);
 }
-MASKED_LAYER_CLASS(group_normalization, "GroupNormalization", group_norm_args, group_norm_build);
+const struct layer_class layer_group_normalization = {
+    .name = "GroupNormalization",
+    .args = group_norm_args,
+    .args_count = (int)COUNT(group_norm_args),
+    .build = group_norm_build,
+    .mask = mask_passed_on,
+    .precision = LAYER_ROUNDS_OUTPUTS,
+};
 
 /* ---- UnitNormalization ---- */
 
@@ -260,7 +274,13 @@ static struct endpoint rms_norm_build(struct layer_context *context, const struc
         variable = spread_along(b, variable, &shape, count, axes);
     return build_binary(b, "Mul", NULL, build_binary(b, "Mul", NULL, x, scale), variable);
 }
-LAYER_CLASS(rms_normalization, "RMSNormalization", rms_norm_args, rms_norm_build);
+const struct layer_class layer_rms_normalization = {
+    .name = "RMSNormalization",
+    .args = rms_norm_args,
+    .args_count = (int)COUNT(rms_norm_args),
+    .build = rms_norm_build,
+    .precision = LAYER_COMPUTES_FLOATS,
+};
 
 /* ---- LayerScale, of keras.applications.convnext ---- */
 
@@ -585,5 +605,6 @@ const struct layer_class layer_batch_normalization = {
     .args_count = (int)COUNT(batch_norm_args),
     .build = batch_norm_build,
     .build_masked = batch_norm_masked,
+    .precision = LAYER_KEEPS_VARIABLES | LAYER_COMPUTES_FLOATS,
     .mask = mask_passed_on,
 };

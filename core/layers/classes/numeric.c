@@ -213,5 +213,6 @@ const struct layer_class layer_discretization = {
     .args = discretization_args,
     .args_count = (int)COUNT(discretization_args),
     .build = discretization_build,
+    .precision = LAYER_COMPUTES_FLOATS,
     .inputs = LAYER_TAKES_NUMBERS,
 };

@@ -148,6 +148,8 @@ static enum dtype result_dtype(int count, const struct operand *operands)
                          : operands[i].is_real           ? DT_FLOAT
                          : operands[i].value != NULL     ? DT_INT32
                                                          : DT_BOOL;
+        if (dtype_is_floating(own))
+            own = DT_FLOAT; /* that of the operation */
         dtype = rank_of_dtype(own) > rank_of_dtype(dtype) ? own : dtype;
     }
     return dtype;

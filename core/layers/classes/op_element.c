@@ -105,7 +105,7 @@ static void select_call(struct layer_context *context, const struct layer *layer
         return;
     }
     bool is_exact = otherwise == trunc(otherwise) && fabs(otherwise) <= (double)FLOAT_INTEGER_MAX;
-    if (endpoint_dtype(choices[0].value) != DT_FLOAT && !is_exact) {
+    if (!dtype_is_floating(endpoint_dtype(choices[0].value)) && !is_exact) {
         layer_refuse(context, layer, "'default' %g beside choices of %s", otherwise,
                      dtype_name(endpoint_dtype(choices[0].value)));
         return;
@@ -227,7 +227,8 @@ struct endpoint op_in_dtype(struct layer_context *context, const struct layer *l
         const char *name;
         enum dtype dtype;
     } dtypes[] = {
-        { "float32", DT_FLOAT }, { "int32", DT_INT32 }, { "int64", DT_INT64 }, { "bool", DT_BOOL }
+        { "float32", DT_FLOAT }, { "float16", DT_HALF }, { "bfloat16", DT_BFLOAT16 },
+        { "int32", DT_INT32 },   { "int64", DT_INT64 },  { "bool", DT_BOOL },
     };
     const struct json_value *wanted = layer_arg(layer, "dtype")->value;
 
@@ -236,9 +237,14 @@ struct endpoint op_in_dtype(struct layer_context *context, const struct layer *l
     if (!op_check_numbers(context, layer, x))
         return x;
     for (size_t i = 0; wanted->kind == JSON_VALUE_TEXT && i < COUNT(dtypes); i++)
-        if (strcmp(wanted->text, dtypes[i].name) == 0)
-            return cast_to(context, x, dtypes[i].dtype);
-    layer_refuse(context, layer, "dtype %s; only float32, int32, int64 and bool are implemented",
+        if (strcmp(wanted->text, dtypes[i].name) == 0) {
+            const enum dtype before = builder_set_float(&context->builder, DT_FLOAT);
+            x = cast_to(context, x, dtypes[i].dtype);
+            builder_set_float(&context->builder, before);
+            return x;
+        }
+    layer_refuse(context, layer,
+                 "dtype %s; only float32, float16, bfloat16, int32, int64 and bool are implemented",
                  json_value_show(wanted, context->arena));
     return x;
 }
@@ -247,7 +253,7 @@ static void cast_call(struct layer_context *context, const struct layer *layer, 
 {
     op_give(io, op_in_dtype(context, layer, io->inputs[0].value));
 }
-OP_ARGS_CLASS(cast, "Cast", cast_args, op_x, cast_call);
+OP_DTYPE_CLASS(cast, "Cast", cast_args, op_x, cast_call);
 
 static const struct layer_arg like_args[] = {
     { "dtype", ARG_VALUE, "null" },
@@ -260,7 +266,7 @@ static const struct layer_arg like_args[] = {
         struct endpoint x = op_in_dtype(context, layer, io->inputs[0].value);         \
         op_give(io, build_unary(&context->builder, op, NULL, x));                     \
     }                                                                                 \
-    OP_ARGS_CLASS(noun, op, like_args, op_x, noun##_call)
+    OP_DTYPE_CLASS(noun, op, like_args, op_x, noun##_call)
 LIKE(zeros_like, "ZerosLike");
 LIKE(ones_like, "OnesLike");
 

@@ -14,7 +14,7 @@
         struct builder *b = &context->builder;                                        \
         struct endpoint x = io->inputs[0].value;                                      \
         op_give(io, x);                                                               \
-        bool is_float = endpoint_dtype(x) == DT_FLOAT;                                \
+        bool is_float = dtype_is_floating(endpoint_dtype(x));                         \
         if (op_floats(context, layer, &x) && (is_float || !(keeps)))                  \
             op_give(io, expression);                                                  \
     }
@@ -239,7 +239,7 @@ PAIR(logaddexp2, "Logaddexp2", true, logaddexp2(b, x, y));
 static struct endpoint extreme_number(struct builder *b, const char *op, struct endpoint x,
                                       struct endpoint y)
 {
-    if (endpoint_dtype(x) == DT_FLOAT) {
+    if (dtype_is_floating(endpoint_dtype(x))) {
         struct endpoint numbers[] = { x, y };
         const struct endpoint is_nan[] = { build_unary(b, "IsNan", NULL, x),
                                            build_unary(b, "IsNan", NULL, y) };
@@ -308,7 +308,7 @@ static void isclose_call(struct layer_context *context, const struct layer *laye
         !op_number(context, layer, io, "atol", &absolute) ||
         !op_operands(context, layer, io, operands))
         return;
-    if (endpoint_dtype(operands[0]) != DT_FLOAT) {
+    if (!dtype_is_floating(endpoint_dtype(operands[0]))) {
         op_give(io, build_binary(b, "Equal", NULL, operands[0], operands[1]));
         return;
     }

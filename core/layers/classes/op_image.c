@@ -65,7 +65,7 @@ static void resize_call(struct layer_context *context, const struct layer *layer
         return;
     x = build_resized(b, x, sizes, layer_arg(layer, "interpolation")->text,
                       layer_arg(layer, "antialias")->boolean);
-    if (dtype != DT_FLOAT)
+    if (!dtype_is_floating(dtype))
         x = cast_to(context, build_unary(b, "Round", NULL, x), dtype);
     op_give(io, x);
 }

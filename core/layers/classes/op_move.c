@@ -206,7 +206,7 @@ static void running(struct layer_context *context, const struct layer *layer, st
         return;
     if (endpoint_dtype(x) == DT_BOOL)
         x = cast_to(context, x, DT_INT32);
-    if (passes_nan && endpoint_dtype(x) == DT_FLOAT)
+    if (passes_nan && dtype_is_floating(endpoint_dtype(x)))
         x = op_finite(b, x, nan, -(double)FLT_MAX, (double)FLT_MAX);
     op_give(io, build_binary(b, op, NULL, x, build_const_int(b, axis)));
 }

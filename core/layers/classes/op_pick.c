@@ -148,7 +148,7 @@ static struct endpoint opposite(struct layer_context *context, struct endpoint x
 {
     struct builder *b = &context->builder;
 
-    return endpoint_dtype(x) == DT_FLOAT
+    return dtype_is_floating(endpoint_dtype(x))
                ? build_unary(b, "Neg", NULL, x)
                : build_binary(b, "Sub", NULL, op_number_like(context, x, -1), x);
 }
@@ -249,7 +249,7 @@ static void place_of(struct layer_context *context, const struct layer *layer, s
     if (endpoint_dtype(x) == DT_BOOL)
         x = cast_to(context, x, DT_INT32);
     struct endpoint is_nan = { 0 };
-    if (skips && endpoint_dtype(x) == DT_FLOAT) {
+    if (skips && dtype_is_floating(endpoint_dtype(x))) {
         is_nan = build_unary(b, "IsNan", NULL, x);
         x = build_select(b, is_nan, build_const_float(b, (float)least), x);
     }
@@ -321,7 +321,7 @@ static void one_hot_call(struct layer_context *context, const struct layer *laye
     if (y.node != NULL)
         op_give(io, op_in_dtype(context, layer, y));
 }
-OP_ARGS_CLASS(one_hot, "OneHot", one_hot_args, op_x, one_hot_call);
+OP_DTYPE_CLASS(one_hot, "OneHot", one_hot_args, op_x, one_hot_call);
 
 /* Sets 1 for each class that occurs along dimension 1. */
 static void multi_hot_call(struct layer_context *context, const struct layer *layer,
@@ -339,7 +339,7 @@ static void multi_hot_call(struct layer_context *context, const struct layer *la
     y = op_over_axes(&context->builder, "Max", y, 1, &dimension, false);
     op_give(io, op_in_dtype(context, layer, y));
 }
-OP_ARGS_CLASS(multi_hot, "MultiHot", one_hot_args, hot_inputs, multi_hot_call);
+OP_DTYPE_CLASS(multi_hot, "MultiHot", one_hot_args, hot_inputs, multi_hot_call);
 
 /* ---- places in a constant list ---- */
 
@@ -366,7 +366,7 @@ static struct endpoint against_each(struct layer_context *context, const struct 
     }
     if (!op_table(context, layer, io, argument, &list))
         return (struct endpoint){ 0 };
-    bool real = endpoint_dtype(x) == DT_FLOAT || endpoint_dtype(list) == DT_FLOAT;
+    bool real = dtype_is_floating(endpoint_dtype(x)) || dtype_is_floating(endpoint_dtype(list));
     enum dtype dtype = real ? DT_FLOAT : endpoint_dtype(x) == DT_INT64 ? DT_INT64 : DT_INT32;
     list = build_binary(b, "Reshape", NULL, cast_to(context, list, dtype),
                         build_const_ints(b, NULL, 1, &minus_one));

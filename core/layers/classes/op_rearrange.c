@@ -174,4 +174,5 @@ const struct layer_class layer_op_rearrange = {
     .call_args = rearrange_inputs,
     .more_call_args = true,
     .any_dtype = true,
+    .precision = LAYER_HAS_NO_POLICY,
 };

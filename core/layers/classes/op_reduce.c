@@ -166,7 +166,7 @@ OP_ARGS_CLASS(moments, "Moments", moments_args, op_x, moments_call);
 /* x with a number in the place of NaN. Other types have none. */
 static struct endpoint fill_nan(struct builder *b, struct endpoint x, double number)
 {
-    if (endpoint_dtype(x) != DT_FLOAT)
+    if (!dtype_is_floating(endpoint_dtype(x)))
         return x;
     return build_select(b, build_unary(b, "IsNan", NULL, x), build_const_float(b, (float)number),
                         x);
@@ -189,7 +189,7 @@ static struct endpoint nan_extreme(struct layer_context *context, const struct a
     struct builder *b = &context->builder;
     struct endpoint y = reduce(context, op, r, fill_nan(b, r->x, least), r->keep);
 
-    if (endpoint_dtype(r->x) != DT_FLOAT)
+    if (!dtype_is_floating(endpoint_dtype(r->x)))
         return y;
     struct endpoint none = reduce(context, "All", r, build_unary(b, "IsNan", NULL, r->x), r->keep);
     return build_select(b, none, build_const_float(b, NAN), y);

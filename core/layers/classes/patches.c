@@ -42,7 +42,8 @@ static struct endpoint random_sharpness_build(struct layer_context *context,
         build_binary(b, "Mul", NULL, share, build_binary(b, "Sub", NULL, smoothed, x));
     return augment_clip(b, build_binary(b, "AddV2", NULL, x, move), values);
 }
-LAYER_CLASS(random_sharpness, "RandomSharpness", random_sharpness_args, random_sharpness_build);
+FLOAT_LAYER_CLASS(random_sharpness, "RandomSharpness", random_sharpness_args,
+                  random_sharpness_build);
 
 /* ---- RandomGaussianBlur ---- */
 
@@ -116,8 +117,8 @@ static struct endpoint random_gaussian_blur_build(struct layer_context *context,
     struct endpoint blurred = build_filtered(b, x, filter);
     return augment_clip(b, build_select(b, chance, blurred, x), values);
 }
-LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_args,
-            random_gaussian_blur_build);
+FLOAT_LAYER_CLASS(random_gaussian_blur, "RandomGaussianBlur", random_gaussian_blur_args,
+                  random_gaussian_blur_build);
 
 /* ---- RandomErasing ---- */
 
@@ -198,4 +199,4 @@ static struct endpoint random_erasing_build(struct layer_context *context,
     struct endpoint filled = augment_clip(b, filling(context, layer, x, values), values);
     return build_select(b, erased, filled, x);
 }
-LAYER_CLASS(random_erasing, "RandomErasing", random_erasing_args, random_erasing_build);
+FLOAT_LAYER_CLASS(random_erasing, "RandomErasing", random_erasing_args, random_erasing_build);

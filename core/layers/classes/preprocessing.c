@@ -14,7 +14,9 @@ void layer_adapts(struct layer_context *context, const struct layer *layer,
     struct layers_adapting *adapting = &out->adapting[out->adapting_count++];
     *adapting = *how;
     adapting->layer = layer->name;
-    adapting->values = x;
+    enum dtype before;
+    adapting->values = layer_widen(context, x, &before);
+    builder_set_float(&context->builder, before);
 }
 
 bool layer_salt(struct layer_context *context, const struct layer *layer, int64_t key[2])

@@ -135,7 +135,8 @@ static void build_body(const struct layer_context *context, struct recurrence *r
     for (int i = 0; i < loop->count; i++)
         results[i] = loop->values[i];
     inner.builder = loop->builder;
-    step.x = item_of(b, loop->values[CARRIED_X], loop->time, DT_FLOAT, endpoint_shape(r->x));
+    step.x =
+        item_of(b, loop->values[CARRIED_X], loop->time, endpoint_dtype(r->x), endpoint_shape(r->x));
     if (r->mask.node != NULL)
         step.mask =
             item_of(b, loop->values[CARRIED_MASK], loop->time, DT_BOOL, endpoint_shape(r->mask));

@@ -104,12 +104,14 @@ static void add_cell(struct cells *cells, const struct cell_class *class, const 
     cells->states += class->states;
 }
 
-static void add_inner_cell(struct layer_context *context, const struct layer *inner,
-                           struct cells *cells)
+static void add_inner_cell(struct layer_context *context, const struct layer *layer,
+                           const struct layer *inner, struct cells *cells)
 {
     const struct cell_class *class = class_of_cell(inner);
 
-    if (class == NULL)
+    if (inner->dtype != layer->dtype)
+        layer_refuse(context, inner, "a cell of another dtype policy than the layer's");
+    else if (class == NULL)
         layer_fail(context, inner,
                    "it is not a cell; known: SimpleRNNCell, LSTMCell, GRUCell, StackedRNNCells");
     else if (cells->count == CELLS_MAX)
@@ -125,12 +127,12 @@ static void inner_cells(struct layer_context *context, const struct layer *layer
     const struct layer *inner = layer_arg(layer, "cell")->layer;
 
     if (inner->class != &layer_stacked_rnn_cells) {
-        add_inner_cell(context, inner, cells);
+        add_inner_cell(context, layer, inner, cells);
         return;
     }
     const struct arg_value *all = layer_arg(inner, "cells");
     for (int i = 0; i < all->layers.count && status_is_ok(context->builder.status); i++)
-        add_inner_cell(context, &all->layers.values[i], cells);
+        add_inner_cell(context, layer, &all->layers.values[i], cells);
     if (all->layers.count == 0)
         layer_fail(context, inner, "it has no cells");
 }
@@ -427,6 +429,8 @@ static void bidirectional_call(struct layer_context *context, const struct layer
         return;
     for (int i = 0; i < 2; i++)
         run_direction(context, inner[i], i, io, &ios[i]);
+    for (int i = 0; i < 2; i++) /* the layers inside may have another policy */
+        ios[i].outputs[0].value = cast_to(context, ios[i].outputs[0].value, DT_FLOAT);
     if (!status_is_ok(b->status))
         return;
     if (flag(inner[0], "return_sequences"))

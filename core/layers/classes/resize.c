@@ -255,7 +255,7 @@ static struct endpoint resizing_build(struct layer_context *context, const struc
     /* The graph's margins leave the channels open. */
     return build_binary(b, "Reshape", NULL, y, build_sizes(b, x, 4, sizes));
 }
-LAYER_CLASS(resizing, "Resizing", resizing_args, resizing_build);
+FLOAT_LAYER_CLASS(resizing, "Resizing", resizing_args, resizing_build);
 
 /* Are both sides of `all` larger ("Greater") than those of `part`, or as large? A bool scalar. */
 static struct endpoint both_sides(struct builder *b, const char *op, struct image_size all,
@@ -297,7 +297,7 @@ static struct endpoint center_crop_build(struct layer_context *context, const st
     x = crop(b, x, half_of_rest(b, all, size), size);
     return build_resized(b, x, wanted, "bilinear", false);
 }
-LAYER_CLASS(center_crop, "CenterCrop", center_crop_args, center_crop_build);
+FLOAT_LAYER_CLASS(center_crop, "CenterCrop", center_crop_args, center_crop_build);
 
 static const struct layer_arg random_crop_args[] = {
     { "height", ARG_INT, REQUIRED },
@@ -345,4 +345,4 @@ static struct endpoint random_crop_build(struct layer_context *context, const st
     }
     return build_resized(b, crop(b, x, begin, size), wanted, "bilinear", false);
 }
-LAYER_CLASS(random_crop, "RandomCrop", random_crop_args, random_crop_build);
+FLOAT_LAYER_CLASS(random_crop, "RandomCrop", random_crop_args, random_crop_build);

@@ -172,7 +172,13 @@ static struct endpoint sampled_softmax_build(struct layer_context *context,
                                          : full_softmax(context, layer, x);
 }
 
-LAYER_CLASS(sampled_softmax, "SampledSoftmax", sampled_softmax_args, sampled_softmax_build);
+const struct layer_class layer_sampled_softmax = {
+    .name = "SampledSoftmax",
+    .args = sampled_softmax_args,
+    .args_count = (int)COUNT(sampled_softmax_args),
+    .build = sampled_softmax_build,
+    .precision = LAYER_REFUSES_16_BITS,
+};
 
 /* ---- the loss ---- */
 

@@ -227,7 +227,7 @@ static struct endpoint mel_spectrogram_build(struct layer_context *context,
         loud = to_decibels(context, layer, loud);
     return build_binary(b, "Transpose", NULL, loud, build_const_ints(b, NULL, 3, order));
 }
-LAYER_CLASS(mel_spectrogram, "MelSpectrogram", mel_spectrogram_args, mel_spectrogram_build);
+FLOAT_LAYER_CLASS(mel_spectrogram, "MelSpectrogram", mel_spectrogram_args, mel_spectrogram_build);
 
 /* ---- STFTSpectrogram: a convolution, whose kernels are trained as well ---- */
 
@@ -395,4 +395,10 @@ static struct endpoint stft_spectrogram_build(struct layer_context *context,
                      build_const_ints(b, NULL, 4, expand ? expanded : joined));
     return expand ? y : build_reshape(b, y, y, 3, rows);
 }
-LAYER_CLASS(stft_spectrogram, "STFTSpectrogram", stft_spectrogram_args, stft_spectrogram_build);
+const struct layer_class layer_stft_spectrogram = {
+    .name = "STFTSpectrogram",
+    .args = stft_spectrogram_args,
+    .args_count = (int)COUNT(stft_spectrogram_args),
+    .build = stft_spectrogram_build,
+    .precision = LAYER_REFUSES_16_BITS,
+};

@@ -173,4 +173,5 @@ const struct layer_class layer_spectral_normalization = {
     .build = spectral_build,
     .hides_inner = true,
     .inputs = LAYER_TAKES_NUMBERS,
+    .precision = LAYER_REFUSES_16_BITS,
 };

@@ -268,4 +268,5 @@ const struct layer_class layer_text_vectorization = {
     .build = text_vectorization_build,
     .inputs = LAYER_TAKES_ANYTHING,
     .any_dtype = true,
+    .precision = LAYER_ROUNDS_NOTHING,
 };

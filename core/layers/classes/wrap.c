@@ -197,4 +197,5 @@ const struct layer_class layer_time_distributed = { .name = "TimeDistributed",
                                                     .call = time_distributed_call,
                                                     .mask = mask_passed_on,
                                                     .any_dtype = true,
+                                                    .precision = LAYER_KEEPS_OUTPUTS,
                                                     .hides_inner = true };

@@ -339,7 +339,8 @@ static struct status check_classes(const struct layers_model *model,
                         options->classes_count, classes, model->name);
 }
 
-/* A single output is called y; several have their own names. */
+/* A single output is called y; several have their own names. Outputs of 16 bits become floats,
+ * which are what JSON, classify and regress can answer. */
 static void name_outputs(struct layer_context *context, const struct layers_model *model)
 {
     for (int i = 0; i < model->outputs_count; i++) {
@@ -347,7 +348,10 @@ static void name_outputs(struct layer_context *context, const struct layers_mode
         const char *name = model->outputs_count == 1
                                ? "y"
                                : arena_printf(context->arena, "y/%s", model->outputs[i].name);
-        *output = build_unary(&context->builder, "Identity", name, *output);
+        enum dtype dtype = status_is_ok(context->builder.status) ? endpoint_dtype(*output) : 0;
+        *output = dtype == DT_HALF || dtype == DT_BFLOAT16
+                      ? build_cast(&context->builder, name, *output, DT_FLOAT)
+                      : build_unary(&context->builder, "Identity", name, *output);
     }
 }
 

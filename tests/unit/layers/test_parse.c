@@ -294,8 +294,8 @@ static const struct row {
       STATUS_INVALID_ARGUMENT, "… have 4 elements as a row of the input [?,4]" },
     { "the batch behind", OP("Transpose", "\"axes\": [1, 0]", X_TENSOR), STATUS_INVALID_ARGUMENT,
       "argument 'axes': expected each of 0 to 1 once, first 0" },
-    { "a type of 16 bits", OP("Cast", "\"dtype\": \"float16\"", X_TENSOR), STATUS_UNIMPLEMENTED,
-      "dtype 'float16'; only float32, int32, int64 and bool are implemented" },
+    { "a type of 64 bits", OP("Cast", "\"dtype\": \"float64\"", X_TENSOR), STATUS_UNIMPLEMENTED,
+      "dtype 'float64'; only float32, float16, bfloat16, int32, int64 and bool are implemented" },
     { "parts that do not divide", OP("Split", "\"indices_or_sections\": 3, \"axis\": 1", X_TENSOR),
       STATUS_INVALID_ARGUMENT, "'indices_or_sections' does not divide axis 1, of size 4" },
     { "a batch twice", OP("Tile", "\"repeats\": [2, 1]", X_TENSOR), STATUS_INVALID_ARGUMENT,
@@ -421,13 +421,22 @@ static const struct row {
       "argument 'kernel_constraint': an object 'Odd' is not implemented; known: MaxNorm" },
     { "a policy of a layer around another one",
       SEQUENTIAL(INPUT("[null, 4, 2]") ", " LAYER(
-          "TimeDistributed",
-          "\"dtype\": {\"class_name\": \"DTypePolicy\", \"config\": {\"name\": "
-          "\"mixed_bfloat16\"}}, \"layer\": " LAYER("Flatten", "\"name\": \"f\""))),
+          "TimeDistributed", "\"dtype\": {\"class_name\": \"DTypePolicy\", \"config\": {\"name\": "
+                             "\"bfloat16\"}}, \"layer\": " LAYER("Flatten", "\"name\": \"f\""))),
       STATUS_UNIMPLEMENTED,
-      "dtype 'mixed_bfloat16'; only 'float32', 'string', 'bool' and integers are implemented" },
+      "dtype 'bfloat16'; only 'float32', 'string', 'bool' and integers are implemented" },
     { "another dtype", DENSE("\"units\": 3, \"dtype\": \"float16\""), STATUS_UNIMPLEMENTED,
-      "dtype 'float16'; only 'float32' is implemented" },
+      "dtype 'float16'; only 'float32', 'mixed_float16' and 'mixed_bfloat16' are implemented" },
+    { "a policy of 16 bits that a layer does not take",
+      SEQUENTIAL(INPUT("[null, 3]") ", " LAYER(
+          "ReversibleEmbedding",
+          "\"dtype\": \"mixed_float16\", \"input_dim\": 3, \"output_dim\": 2")),
+      STATUS_UNIMPLEMENTED, "dtype 'mixed_float16'; only 'float32' is implemented" },
+    { "a policy of 16 bits in a model of Keras 2",
+      "{\"keras_version\": \"2.15.0\", \"class_name\": \"Sequential\", \"config\": "
+      "{\"layers\": [" INPUT("[null, 4]") ", " LAYER(
+          "Dense", "\"units\": 3, \"dtype\": \"mixed_float16\"") "]}}",
+      STATUS_UNIMPLEMENTED, "a policy of 16 bits in a model of Keras 2" },
     { "the name of a path", DENSE("\"units\": 3, \"name\": \"a b\""), STATUS_INVALID_ARGUMENT,
       "name 'a b' may only have letters" },
     { "a name twice",
