@@ -152,8 +152,11 @@ static struct status check_common(const char *name, double value, double min, do
                         max);
 }
 
-/* A constant factor from a flag replaces the description's LossScaleOptimizer. */
-static struct status choose_dynamic_scale(const struct layers_training *described,
+#define KERAS_INITIAL_SCALE 32768 /* of a LossScaleOptimizer that Keras adds itself */
+
+/* A constant factor from a flag replaces the description's LossScaleOptimizer, and the one that
+ * Keras would add (`scales`). */
+static struct status choose_dynamic_scale(const struct layers_training *described, bool scales,
                                           struct options *out)
 {
     const struct flag_values *flags = &out->flags;
@@ -165,6 +168,8 @@ static struct status choose_dynamic_scale(const struct layers_training *describe
     if (flags->loss_scale_factor > 0 && flags->initial_scale > 0)
         return status_error(STATUS_INVALID_ARGUMENT,
                             "only one of --loss_scale_factor and --initial_scale can be given");
+    if (scale == 0 && scales)
+        scale = KERAS_INITIAL_SCALE;
     if (flags->loss_scale_factor > 0)
         scale = 0;
     if (scale == 0)
@@ -179,7 +184,7 @@ static struct status choose_dynamic_scale(const struct layers_training *describe
     return loss_scale_check(&out->job.loss_scale);
 }
 
-static struct status choose_steps_and_scale(const struct layers_training *described,
+static struct status choose_steps_and_scale(const struct layers_training *described, bool scales,
                                             struct options *out)
 {
     const struct flag_values *flags = &out->flags;
@@ -192,7 +197,7 @@ static struct status choose_steps_and_scale(const struct layers_training *descri
     out->accumulation = steps > 1 ? (uint32_t)steps : 1;
     out->job.batches_per_step = out->accumulation;
     out->loss_scale = scale > 0 ? (float)scale : 1;
-    return choose_dynamic_scale(described, out);
+    return choose_dynamic_scale(described, scales, out);
 }
 
 /* Averaging makes it another optimizer. */
@@ -361,7 +366,7 @@ struct status options_choose_optimizer(struct arena *arena, struct options *out)
     };
     TRY(learning_rate_choose(&sources, arena, &out->job.learning_rate, &out->job.schedule));
     TRY(choose_clip(&out->flags, same ? training : NULL, &out->clip));
-    TRY(choose_steps_and_scale(same ? training : NULL, out));
+    TRY(choose_steps_and_scale(same ? training : NULL, training->scales_loss, out));
     TRY(choose_lazy(&out->flags, &optimizer));
     TRY(choose_average(same ? training : NULL, &optimizer, out));
     if (same)

@@ -301,6 +301,13 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
         { "--model=scaled.json --optimizer=adam", 0, 1, 0 },
         { "--model=linear --initial_scale=8", 8, 1, 2000 },
         { "--model=linear", 0, 1, 0 },
+        /* Keras adds a LossScaleOptimizer to a model of the policy mixed_float16. */
+        { "--model=half.json", 32768, 1, 2000 },
+        { "--model=half.json --optimizer=adam", 32768, 1, 2000 },
+        { "--model=half.json --initial_scale=8 --dynamic_growth_steps=3", 8, 1, 3 },
+        { "--model=half.json --dynamic_growth_steps=3", 32768, 1, 3 },
+        { "--model=half.json --loss_scale_factor=4", 0, 4, 0 },
+        { "--model=half.json --compile_config={\"auto_scale_loss\":false}", 0, 1, 0 },
         { "--model=linear --initial_scale=8 --sync --workers=2 --ps=2 --backup_workers=1", 8, 1,
           2000 },
     };
@@ -314,6 +321,13 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
           "{\"class_name\": \"LossScaleOptimizer\", \"config\": {\"inner_optimizer\": "
           "{\"class_name\": \"SGD\", \"config\": {\"loss_scale_factor\": 16.0}}, "
           "\"dynamic_growth_steps\": 7, \"clipnorm\": null}}}}",
+          file);
+    fclose(file);
+    file = fopen("half.json", "w");
+    assert_non_null(file);
+    fputs("{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": "
+          "\"InputLayer\", \"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": \"Dense\", "
+          "\"config\": {\"units\": 1, \"dtype\": \"mixed_float16\"}}]}}",
           file);
     fclose(file);
     for (size_t i = 0; i < COUNT(cases); i++) {
