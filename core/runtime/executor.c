@@ -104,6 +104,18 @@ struct status kernel_output_forward(struct kernel_context *context, int index, i
     return status_ok();
 }
 
+bool kernel_may_spoil_input(const struct kernel_context *context)
+{
+    return !context->plan->has_effects && !context->run->is_repeated;
+}
+
+struct status kernel_repeat(struct kernel_context *context)
+{
+    assert(kernel_may_spoil_input(context));
+    context->run->must_repeat = true;
+    return kernel_error(context, STATUS_INTERNAL, "an input is spoilt");
+}
+
 void kernel_output_set(struct kernel_context *context, int index, struct tensor tensor)
 {
     struct tensor *place = output_place(context, index);
@@ -360,6 +372,21 @@ struct status plan_run(const struct plan *plan, struct run *run, const struct te
                                          : run_whole(plan, run, feeds, fetches);
 }
 
+/* Runs the plan's steps, and once more if one asks for it. */
+static struct status run_steps(struct kernel_context *context, struct run_frame *frame)
+{
+    struct run *run = context->run;
+    struct status status = run_block(context, context->plan->main);
+    if (!run->must_repeat)
+        return status;
+    frame_clear(frame);
+    run->must_repeat = false;
+    run->is_repeated = true;
+    status = run_block(context, context->plan->main);
+    run->is_repeated = false;
+    return status;
+}
+
 struct status run_whole(const struct plan *plan, struct run *run, const struct tensor *feeds,
                         struct tensor *fetches)
 {
@@ -371,7 +398,7 @@ struct status run_whole(const struct plan *plan, struct run *run, const struct t
     };
     unsigned long mode = denormals_flush();
     parallel_enter();
-    struct status status = run_block(&context, plan->main);
+    struct status status = run_steps(&context, frame);
     parallel_leave();
     denormals_restore(mode);
     if (status_is_ok(status))

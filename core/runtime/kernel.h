@@ -95,6 +95,10 @@ struct status kernel_output_typed(struct kernel_context *context, int index, enu
  * dtype fit: for element-wise loops. */
 struct status kernel_output_forward(struct kernel_context *context, int index, int input,
                                     const struct shape *shape, struct tensor **out);
+/* A kernel that overwrites an input before it knows whether it succeeds asks first whether it may.
+ * When it fails, it returns kernel_repeat: the whole run is repeated, in which no kernel may. */
+bool kernel_may_spoil_input(const struct kernel_context *context);
+struct status kernel_repeat(struct kernel_context *context);
 /* Makes the caller's tensor (tensor_acquire, …) the output, and takes it over. */
 void kernel_output_set(struct kernel_context *context, int index, struct tensor tensor);
 /* A reference to input `index`: the only one if this is the last use of an input that is not

@@ -100,6 +100,7 @@ struct plan {
     int feeds_count;
     int steps_count, blocks_count;
     bool rows_independent, batch_pays, has_loop;
+    bool has_effects;      /* a second run may do something else than the first */
     int64_t chunk_rows;    /* the most rows of a run: longer batches run in chunks; 0: no limit */
     struct tensor **owned; /* constants to release with the plan */
     int owned_count, owned_capacity;
@@ -125,6 +126,8 @@ struct run {
     uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none */
     bool packed;          /* a feed has a packed shape, so others may */
     bool lends_feeds;     /* run_lend_feeds */
+    bool is_repeated;     /* after kernel_repeat: no step overwrites its inputs early */
+    bool must_repeat;     /* kernel_repeat */
     size_t kept_bytes;    /* bytes that variables and tables have taken over */
     size_t kept_max;      /* of kept_bytes; 0: not counted */
     size_t memory_max;    /* of the arena, of the pool, and of each table that the run fills */

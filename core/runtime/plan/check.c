@@ -8,6 +8,15 @@
 #include "graph/arguments.h"
 #include "runtime/plan/maker.h"
 
+bool node_has_addend(const struct node *node)
+{
+    const struct attr_value *names = node_attr(node, "fused_ops");
+    for (int i = 0; names != NULL && i < names->count; i++)
+        if (bytes_equal(names->elements[i].s, bytes_of("Add")))
+            return strcmp(node->op_name, "_FusedConv2D") == 0;
+    return false;
+}
+
 /* A file may hold fused ops that TensorFlow made; its fused_ops are more than ours. */
 struct status check_fused(const struct node *node)
 {
@@ -17,9 +26,12 @@ struct status check_fused(const struct node *node)
     int at = 0, count = names != NULL ? names->count : 0;
     bool has_bias = at < count && bytes_equal(names->elements[at].s, bytes_of("BiasAdd"));
     at += has_bias;
+    bool has_addend =
+        at < count && bytes_equal(names->elements[at].s, bytes_of("Add")) && node_has_addend(node);
+    at += has_addend;
     at += at < count && op_has(op_find_bytes(names->elements[at].s), OP_ACTIVATION);
     int product_inputs = node->op->inputs_count - 1;
-    if (at == count && node->inputs_count == product_inputs + has_bias)
+    if (at == count && node->inputs_count == product_inputs + has_bias + has_addend)
         return status_ok();
     return status_error(STATUS_UNIMPLEMENTED,
                         "op '%s' of node '%s' is not implemented for its fused_ops", node->op_name,

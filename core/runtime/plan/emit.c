@@ -154,6 +154,7 @@ static struct status emit_kernel(struct plan_maker *maker, struct region *region
     struct step step = { .inputs_count = node->inputs_count };
     step.inputs = ARENA_ARRAY(maker->arena, uint32_t, node->inputs_count + 1);
     TRY(emit_functions(maker, region, node, &step));
+    maker->plan->has_effects |= !op_is_pure(node->op);
     maker->emitting = node;
     for (int i = 0; i < node->inputs_count; i++)
         TRY(slot_of(maker, region, node->inputs[i], &step.inputs[i]));

@@ -5,9 +5,9 @@
  * them.
  *
  * Fused ops are TensorFlow's _FusedMatMul and _FusedConv2D, and two more of the same form: inputs
- * and attributes of the product, then `args` (the bias, if there is one) and `fused_ops`, such as
- * ["BiasAdd", "Relu"]. The element-wise ops that remain then become _FusedPointwise nodes
- * (fuse_pointwise.c).
+ * and attributes of the product, then `args` (the bias, and an image that is added, if there are
+ * any) and `fused_ops`, such as ["BiasAdd", "Relu"] or ["BiasAdd", "Add", "Relu"]. The element-wise
+ * ops that remain then become _FusedPointwise nodes (fuse_pointwise.c).
  */
 #include "runtime/plan/fuse.h"
 
@@ -59,15 +59,12 @@ struct attr fuse_ints(struct fuse *fuse, const char *name, int count, const int6
     };
 }
 
-static void fuse_activation(struct fuse *fuse, struct node *node)
+void fuse_activation(struct fuse *fuse, struct node *node, struct product *product)
 {
-    struct product product;
-    if (!find_product(fuse, node->inputs[0], &product))
-        return;
-    product.activation = node->op_name;
+    product->activation = node->op_name;
     if (op_is(node, "LeakyRelu"))
-        status_ignore(node_attr_float(node, "alpha", &product.alpha)); /* has a default */
-    fuse_become(fuse, node, &product);
+        status_ignore(node_attr_float(node, "alpha", &product->alpha)); /* has a default */
+    fuse_become(fuse, node, product);
 }
 
 static const struct pattern {
@@ -105,8 +102,10 @@ static void fuse_node(struct fuse *fuse, struct node *node)
             (pattern->any_dtype || is_float(node)) && pattern->apply(fuse, node))
             return;
     }
-    if (op_has(node->op, OP_ACTIVATION) && node->inputs_count >= 1 && is_float(node))
-        fuse_activation(fuse, node);
+    struct product product;
+    if (op_has(node->op, OP_ACTIVATION) && node->inputs_count >= 1 && is_float(node) &&
+        find_product(fuse, node->inputs[0], &product))
+        fuse_activation(fuse, node, &product);
 }
 
 static void note_use(struct fuse *fuse, struct endpoint endpoint)
@@ -156,6 +155,9 @@ void region_fuse(struct plan_maker *maker, struct region *region)
     count_uses(&fuse);
     if (fuse_strides(&fuse))
         count_uses(&fuse);
+    fuse_sums(&fuse);
+    region_prune(region);
+    count_uses(&fuse);
     fuse_pointwise(&fuse);
     region_prune(region);
     for (int i = 0; i < region->nodes_count; i++)

@@ -28,6 +28,7 @@ struct product {
     const struct node *node;
     const struct base *base;
     struct endpoint weights, bias; /* bias.node NULL: none */
+    struct endpoint addend;        /* an image of the result's shape; addend.node NULL: none */
     const char *activation;        /* NULL: none */
     struct node *reshape;          /* changes the shape of its result, with the same channels
                                     * last; NULL: none */
@@ -58,16 +59,21 @@ static inline bool is_float(const struct node *node)
 bool has_one_user(const struct fuse *fuse, struct endpoint endpoint);
 /* The base that the node's op is, plain or fused; NULL: none. */
 const struct base *base_of(const struct node *node);
-/* Finds a product that can absorb the node after it: one without an activation. A Reshape may
- * lie between them, as in Keras' Dense on more than two dimensions. */
+/* Finds a product that can absorb the node after it: one without an addend or an activation. A
+ * Reshape may lie between them, as in Keras' Dense on more than two dimensions. */
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
 /* The same for a product that the nodes of a pattern use `uses` times. */
 bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
                        struct product *out);
+/* Finds a product with an addend, and without an activation. */
+bool find_sum(const struct fuse *fuse, struct endpoint endpoint, struct product *out);
 /* The number of channels of its result; 0 if the weights are not constant. */
 int64_t channels_of(const struct fuse *fuse, const struct product *product);
 /* Turns the later node into the product, including what it has taken in. */
 void fuse_become(struct fuse *fuse, struct node *node, const struct product *product);
+
+/* Turns an activation into the product before it. */
+void fuse_activation(struct fuse *fuse, struct node *node, struct product *product);
 
 /* The node becomes another op. The arrays are in the maker's arena. */
 void fuse_rewrite(struct node *node, const char *op, struct endpoint *inputs, int inputs_count,
@@ -101,6 +107,9 @@ bool fuse_recurrence(struct fuse *fuse, struct node *node);
 
 /* After the patterns, with new counts of uses. True: nodes were added, and the counts are old. */
 bool fuse_strides(struct fuse *fuse);
+
+/* After the strides, which do not know addends, with new counts of uses. */
+void fuse_sums(struct fuse *fuse);
 
 /* After the patterns, with new counts of uses. */
 void fuse_pointwise(struct fuse *fuse);

@@ -33,10 +33,13 @@ static void read_fused(struct product *product)
 {
     const struct node *node = product->node;
     const struct attr_value *names = node_attr(node, "fused_ops");
+    int arg = product->base->inputs_count;
     for (int i = 0; names != NULL && i < names->count; i++) {
         struct bytes name = names->elements[i].s;
         if (bytes_equal(name, bytes_of("BiasAdd")))
-            product->bias = node->inputs[product->base->inputs_count];
+            product->bias = node->inputs[arg++];
+        else if (bytes_equal(name, bytes_of("Add")))
+            product->addend = node->inputs[arg++];
         else
             product->activation = name.data;
     }
@@ -75,7 +78,13 @@ static bool find_reshaped(const struct fuse *fuse, struct endpoint endpoint, int
 bool find_product_used(const struct fuse *fuse, struct endpoint endpoint, int uses,
                        struct product *out)
 {
-    return find_here(fuse, endpoint, uses, out) || find_reshaped(fuse, endpoint, uses, out);
+    return (find_here(fuse, endpoint, uses, out) && out->addend.node == NULL) ||
+           find_reshaped(fuse, endpoint, uses, out);
+}
+
+bool find_sum(const struct fuse *fuse, struct endpoint endpoint, struct product *out)
+{
+    return find_here(fuse, endpoint, 1, out) && out->addend.node != NULL;
 }
 
 bool find_product(const struct fuse *fuse, struct endpoint endpoint, struct product *out)
@@ -125,17 +134,18 @@ static struct attr *make_attrs(struct fuse *fuse, const struct product *product,
             strcmp(name, "leakyrelu_alpha") != 0)
             attrs[(*count)++] = from->attrs[i];
     }
-    struct attr_value *names = ARENA_ARRAY(arena, struct attr_value, 2);
+    struct attr_value *names = ARENA_ARRAY(arena, struct attr_value, 3);
     int fused = 0;
     if (product->bias.node != NULL)
         names[fused++] = (struct attr_value){ .kind = ATTR_STRING, .s = bytes_of("BiasAdd") };
+    if (product->addend.node != NULL)
+        names[fused++] = (struct attr_value){ .kind = ATTR_STRING, .s = bytes_of("Add") };
+    int args = fused;
     if (product->activation != NULL)
         names[fused++] =
             (struct attr_value){ .kind = ATTR_STRING, .s = bytes_of(product->activation) };
     if (fused > 0) {
-        attrs[(*count)++] =
-            (struct attr){ "num_args",
-                           { .kind = ATTR_INT, .i = product->bias.node != NULL ? 1 : 0 } };
+        attrs[(*count)++] = (struct attr){ "num_args", { .kind = ATTR_INT, .i = args } };
         attrs[(*count)++] = (struct attr){
             "fused_ops",
             { .kind = ATTR_LIST, .element_kind = ATTR_STRING, .count = fused, .elements = names }
@@ -149,14 +159,17 @@ static struct attr *make_attrs(struct fuse *fuse, const struct product *product,
 static void become_product(struct fuse *fuse, struct node *node, const struct product *product)
 {
     const struct base *base = product->base;
-    bool plain = product->bias.node == NULL && product->activation == NULL;
+    bool plain =
+        product->bias.node == NULL && product->addend.node == NULL && product->activation == NULL;
     struct endpoint *inputs =
-        ARENA_ARRAY(fuse->maker->arena, struct endpoint, base->inputs_count + 1);
+        ARENA_ARRAY(fuse->maker->arena, struct endpoint, base->inputs_count + 2);
     int count = 0, attrs_count;
     for (int i = 0; i < base->inputs_count; i++)
         inputs[count++] = i == 1 ? product->weights : product->node->inputs[i];
     if (product->bias.node != NULL)
         inputs[count++] = product->bias;
+    if (product->addend.node != NULL)
+        inputs[count++] = product->addend;
     struct attr *attrs = make_attrs(fuse, product, &attrs_count);
     fuse_rewrite(node, plain ? base->op : base->fused, inputs, count, attrs, attrs_count);
     node->outputs_count = 1;

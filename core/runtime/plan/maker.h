@@ -132,6 +132,8 @@ bool node_is_identity(const struct node *node);
 
 /* check.c: what kernels take for granted. */
 struct status check_fused(const struct node *node);
+/* Is the last input of a fused convolution an image that is added to its result? */
+bool node_has_addend(const struct node *node);
 struct status check_body(const struct node *node, const struct region *body, int first_input,
                          bool is_condition);
 /* The last arguments of a function are inputs of the node, from `first_input` on. */

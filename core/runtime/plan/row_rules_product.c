@@ -25,6 +25,20 @@ struct row_fact rows_image(const struct rows *rows, const struct node *node)
     return keep_rows_of_rank(rows, node, 4);
 }
 
+/* An image that is added has a row for each image. */
+struct row_fact rows_fused_image(const struct rows *rows, const struct node *node)
+{
+    int last = node->inputs_count - 1;
+    if (!node_has_addend(node))
+        return rows_image(rows, node);
+    for (int i = 1; i < last; i++)
+        if (kind_of(rows, node, i) != FACT_SAME)
+            return none;
+    bool fits = kind_of(rows, node, 0) == FACT_ROWS && rank_of(rows, node, 0) == 4 &&
+                kind_of(rows, node, last) == FACT_ROWS && rank_of(rows, node, last) == 4;
+    return fits ? is_rows : none;
+}
+
 struct row_fact rows_volume(const struct rows *rows, const struct node *node)
 {
     return keep_rows_of_rank(rows, node, 5);

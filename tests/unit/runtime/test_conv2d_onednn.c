@@ -83,13 +83,19 @@ static bool is_close(float got, float want)
     return got == want || fabsf(got - want) <= 1e-3f; /* sums of 400 products of numbers up to 4 */
 }
 
+static bool runs(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
+                 const float *filter, const float *in, float *out)
+{
+    return conv2d_onednn_run(conv, size, filter, in, out) == CONV_DONE;
+}
+
 static bool runs_without_activation(struct conv2d_onednn_spec spec,
                                     const struct conv2d_onednn_size *size, const float *filter,
                                     const float *in, float *out)
 {
     spec.activation = CONV_LINEAR;
     struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
-    bool done = conv != NULL && conv2d_onednn_run(conv, size, filter, in, out);
+    bool done = conv != NULL && runs(conv, size, filter, in, out);
     conv2d_onednn_destroy(conv);
     return done;
 }
@@ -119,8 +125,12 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
     int64_t out_count = size->n * size->rows.out * size->columns.out * size->m;
     float *in = floats(in_count),
           *filter = floats(size->rows.kernel * size->columns.kernel * each * size->m);
+    float *addend = size->groups == 1 && between(0, 1) == 1 ? floats(out_count + 1) : NULL;
     if (with_special)
         make_special(in, in_count);
+    if (with_special && addend != NULL)
+        make_special(addend, out_count);
+    size_t addend_bytes = addend != NULL ? (size_t)out_count * sizeof *addend : 0;
     float *bias = floats(size->m), *want = floats(out_count + 1), *got = floats(out_count + 1);
     struct conv2d_onednn_spec spec = { .height = size->rows.kernel,
                                        .width = size->columns.kernel,
@@ -130,6 +140,7 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
                                        .strides = { size->rows.stride, size->columns.stride },
                                        .dilations = { size->rows.dilation, size->columns.dilation },
                                        .bias = with_bias ? bias : NULL,
+                                       .adds = addend != NULL,
                                        .activation = activation,
                                        .alpha = 0.2f };
     struct conv2d_onednn_size fast = {
@@ -145,12 +156,16 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
 
     struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
     created += conv != NULL;
-    bool done = conv != NULL && conv2d_onednn_run(conv, &fast, filter, in, got);
+    if (addend != NULL)
+        memcpy(got, addend, addend_bytes);
+    bool done = conv != NULL && runs(conv, &fast, filter, in, got);
     if (conv != NULL && !with_special) {
-        bool runs = runs_without_activation(spec, &fast, filter, in, want);
-        assert_int_equal(done, runs);
+        bool is_run = runs_without_activation(spec, &fast, filter, in, want);
+        assert_int_equal(done, is_run);
+        if (addend != NULL)
+            memcpy(got, addend, addend_bytes);
         spoil_registers();
-        assert_int_equal(conv2d_onednn_run(conv, &fast, filter, in, got), runs);
+        assert_int_equal(runs(conv, &fast, filter, in, got), is_run);
     }
     if (done) {
         compared++;
@@ -160,7 +175,9 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
         else
             conv_direct_f32(size, in, filter, want);
         for (int64_t i = 0; i < out_count; i++) {
-            float x = activate(want[i] + (with_bias ? bias[i % size->m] : 0), activation, 0.2f);
+            float sum =
+                want[i] + (with_bias ? bias[i % size->m] : 0) + (addend != NULL ? addend[i] : 0);
+            float x = activate(sum, activation, 0.2f);
             if (!is_close(got[i], x))
                 fail_msg("activation %d, element %lld: %g, plain %g", (int)activation, (long long)i,
                          (double)got[i], (double)x);
@@ -168,7 +185,7 @@ static void compare(const struct conv_size *size, enum conv_activation activatio
         free(scratch);
     }
     conv2d_onednn_destroy(conv);
-    free(in), free(filter), free(bias), free(want), free(got);
+    free(in), free(filter), free(bias), free(addend), free(want), free(got);
 }
 
 static void compare_many(bool with_special)
@@ -269,7 +286,7 @@ static void leaves_out_what_is_around_the_image(void **state)
     filter[5] = INFINITY; /* of the pixel above and to the left */
     struct conv2d_onednn *conv = conv2d_onednn_create(&spec);
     conv_direct_f32(&size, in, filter, want);
-    if (conv != NULL && conv2d_onednn_run(conv, &fast, filter, in, got))
+    if (conv != NULL && runs(conv, &fast, filter, in, got))
         for (int i = 0; i < PIXELS * M; i++)
             assert_true(is_close(got[i], want[i]));
     conv2d_onednn_destroy(conv);
@@ -361,11 +378,14 @@ static void gives_the_same_bits_for_any_width(void **state)
 static const struct image_row {
     const char *label;
     int64_t edge, kernel, channels, filters;
-    bool by_channels;
+    bool by_channels, adds;
 } image_rows[] = {
-    { "an image in rows has the same bits for any width", 28, 3, 40, 48, false },
-    { "3x3 in channels has the same bits for any width", 7, 3, 128, 208, true },
-    { "1x1 in channels has the same bits for any width", 7, 1, 640, 496, true },
+    { "an image in rows has the same bits for any width", 28, 3, 40, 48, false, false },
+    { "3x3 in channels has the same bits for any width", 7, 3, 128, 208, true, false },
+    { "1x1 in channels has the same bits for any width", 7, 1, 640, 496, true, false },
+    { "a sum in rows has the same bits for any width", 28, 3, 40, 48, false, true },
+    { "a sum in channels has the same bits for any width", 7, 1, 640, 768, true, true },
+    { "a sum in parts of blocks has the same bits for any width", 7, 1, 640, 496, true, true },
 };
 
 static void run_widths(const struct conv2d_onednn_spec *spec, const struct conv2d_onednn_size *size,
@@ -379,7 +399,9 @@ static void run_widths(const struct conv2d_onednn_spec *spec, const struct conv2
     for (size_t i = 0; i < COUNT(widths); i++) {
         parallel_set_width(widths[i]);
         got[i] = floats(count);
-        ran[i] = conv != NULL && conv2d_onednn_run(conv, size, filter, x, got[i]);
+        for (int64_t j = 0; j < count; j++)
+            got[i][j] = (float)(j % 31) / 7 - 2; /* which the spec may add to */
+        ran[i] = conv != NULL && runs(conv, size, filter, x, got[i]);
         assert_true(ran[i] || conv == NULL || !must_run);
         assert_true(ran[i] == ran[0]);
         if (ran[i])
@@ -406,6 +428,7 @@ static void gives_an_image_the_same_bits_for_any_width(void **state)
         .strides = { 1, 1 },
         .dilations = { 1, 1 },
         .bias = bias,
+        .adds = row->adds,
         .activation = CONV_RELU,
     };
     struct conv2d_onednn_size size = { .batch = 1,
@@ -497,14 +520,14 @@ static void computes_from_the_packed_filter_alone(void **state)
         if (packed != NULL &&
             conv2d_onednn_pack(packed, &declared, filter, has_room ? filter_bytes : 0, &scratch,
                                &in_place)) {
-            assert_true(conv2d_onednn_run(usual, &size, copy, x, want));
+            assert_true(runs(usual, &size, copy, x, want));
             if (!in_place)
                 memset(filter, -1, filter_bytes);
             packed_count++;
             in_place_count += in_place;
             if (filter_bytes >= (size_t)2 << 20)
                 assert_int_equal(in_place, has_room);
-            assert_true(conv2d_onednn_run(packed, &size, NULL, x, got));
+            assert_true(runs(packed, &size, NULL, x, got));
             assert_memory_equal(got, want, (size_t)out_count * sizeof *got);
             assert_true(conv2d_onednn_unpack(packed, unpacked));
             assert_memory_equal(unpacked, copy, filter_bytes);

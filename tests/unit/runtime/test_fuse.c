@@ -453,6 +453,43 @@ static struct endpoint residual_blocks(struct endpoint x)
     return two_pointwise(build_unary(&b, "Relu", NULL, build_binary(&b, "AddV2", NULL, x, y)));
 }
 
+/* x and y have the same shape. */
+static struct endpoint conv_plus_image(struct endpoint x)
+{
+    return build_binary(&b, "AddV2", NULL, convolution("Conv2D", x, shape_of(2, 2, 2, 2)), x);
+}
+
+static struct endpoint image_plus_conv_bias_relu(struct endpoint x)
+{
+    struct endpoint y = bias(convolution("Conv2D", x, shape_of(2, 2, 2, 2)), 2);
+    return build_unary(&b, "Relu", NULL, build_binary(&b, "AddV2", NULL, x, y));
+}
+
+/* One of them becomes the addend of the other. */
+static struct endpoint sum_of_two_convs_leaky(struct endpoint x)
+{
+    struct endpoint y = build_binary(&b, "AddV2", NULL, conv(x), bias(conv(x), 3));
+    return build(&b, "LeakyRelu", NULL, 1, &y,
+                 (struct attr[]){ attr_float("alpha", 0.3f), ATTR_END });
+}
+
+/* The result takes the memory of the addend, which a NaN that Relu may lose must not spoil. */
+static struct endpoint conv_plus_computed_image_relu(struct endpoint x)
+{
+    struct endpoint y = build_binary(&b, "AddV2", NULL, build_unary(&b, "Tanh", NULL, x),
+                                     convolution("Conv2D", x, shape_of(2, 2, 2, 2)));
+    return build_unary(&b, "Relu", NULL, y);
+}
+
+/* Which is broadcast along the columns. */
+static struct endpoint conv_plus_smaller_image(struct endpoint x)
+{
+    struct endpoint sum =
+        build(&b, "Sum", NULL, 2, (struct endpoint[]){ x, build_const_int(&b, 2) },
+              (struct attr[]){ attr_bool("keep_dims", true), ATTR_END });
+    return build_binary(&b, "AddV2", NULL, convolution("Conv2D", x, shape_of(2, 2, 2, 2)), sum);
+}
+
 static struct endpoint two_strides(struct endpoint x)
 {
     struct endpoint y = build_unary(&b, "Tanh", NULL, x);
@@ -563,16 +600,21 @@ static const struct row rows[] = {
     { "Shape, StridedSlice, Pack, Reshape", flatten, 0, "_ReshapeRows", 1 },
     { "Pad, Conv2D, BiasAdd", pad_conv_bias, 0, "_FusedConv2D", 1 },
     { "Pad, DepthwiseConv2dNative", pad_depthwise, 0, "DepthwiseConv2dNative", 1 },
-    { "two Conv2D of every other pixel", two_pointwise, 0, "StridedSlice", 4 },
+    { "two Conv2D of every other pixel", two_pointwise, 0, "StridedSlice", 3 },
     { "Conv2D, Relu, Conv2D of every other pixel", conv_relu_pointwise, 0, "_FusedConv2D", 2 },
     { "Conv2D of strides, Conv2D of fewer pixels", strided_conv_pointwise, 0, "Conv2D", 2 },
-    { "blocks of ResNet", residual_blocks, 0, "StridedSlice", 7 },
+    { "blocks of ResNet", residual_blocks, 0, "StridedSlice", 5 },
     { "two strides of one value", two_strides, 0, "StridedSlice", 6 },
     { "two results of a node", pointwise_of_two_halves, 0, "StridedSlice", 6 },
     { "a value of which some users read all pixels", pointwise_of_a_shared_value, 0, "StridedSlice",
-      5 },
+      4 },
     { "a sum with a constant image", pointwise_of_a_sum_with_an_image, 0, "StridedSlice", 3 },
     { "a padding that follows from the size", strided_same_conv_pointwise, 0, "StridedSlice", 3 },
+    { "Conv2D, AddV2 of an image", conv_plus_image, 0, "_FusedConv2D", 1 },
+    { "Conv2D, BiasAdd, AddV2 of an image, Relu", image_plus_conv_bias_relu, 0, "_FusedConv2D", 1 },
+    { "Tanh, Conv2D, AddV2, Relu", conv_plus_computed_image_relu, 0, "_FusedConv2D", 2 },
+    { "two Conv2D, AddV2, LeakyRelu", sum_of_two_convs_leaky, 0, "_FusedConv2D", 2 },
+    { "a smaller image stays", conv_plus_smaller_image, 0, "AddV2", 3 },
     { "a pad of the batch stays", a_padded_batch, 0, "Pad", 2 },
     { "a pad before other padding stays", padded_twice, 0, "Pad", 2 },
     { "a pad before infinite weights stays", a_pad_for_infinite_weights, 0, "Pad", 2 },

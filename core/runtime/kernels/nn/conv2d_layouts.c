@@ -13,7 +13,7 @@ struct key {
     int64_t has_bias;
 };
 _Static_assert(sizeof(struct conv2d_onednn_size) == 9 * sizeof(int64_t), "no gaps");
-_Static_assert(sizeof(struct conv2d_onednn_spec) == 9 * sizeof(int64_t) + 2 * sizeof(float *) +
+_Static_assert(sizeof(struct conv2d_onednn_spec) == 10 * sizeof(int64_t) + 2 * sizeof(float *) +
                                                         sizeof(enum conv_activation) +
                                                         sizeof(float),
                "no gaps");

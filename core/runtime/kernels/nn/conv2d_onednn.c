@@ -88,13 +88,20 @@ static bool add_activation(dnnl_post_ops_t ops, const struct conv2d_onednn_spec 
                                         rows[spec->activation].beta) == dnnl_success;
 }
 
+/* What is done with the results while they are in registers. */
+static bool add_post_ops(dnnl_post_ops_t ops, const struct conv2d_onednn_spec *spec)
+{
+    return (!spec->adds || dnnl_post_ops_append_sum(ops, 1) == dnnl_success) &&
+           add_activation(ops, spec);
+}
+
 static bool make_attr(struct conv2d_onednn *conv)
 {
     dnnl_post_ops_t ops = NULL;
     bool made = dnnl_primitive_attr_create(&conv->attr) == dnnl_success &&
                 dnnl_primitive_attr_set_scratchpad_mode(conv->attr, dnnl_scratchpad_mode_user) ==
                     dnnl_success &&
-                dnnl_post_ops_create(&ops) == dnnl_success && add_activation(ops, &conv->spec) &&
+                dnnl_post_ops_create(&ops) == dnnl_success && add_post_ops(ops, &conv->spec) &&
                 dnnl_primitive_attr_set_post_ops(conv->attr, ops) == dnnl_success;
     if (ops != NULL)
         dnnl_post_ops_destroy(ops);
@@ -344,17 +351,41 @@ static void binding_keep(struct conv2d_primitive *primitive, struct binding *bin
     binding_destroy(binding);
 }
 
+/* A piece of channels has a result of its own, [pixels, channels of the piece]. */
+static int64_t pixels_of(const struct conv2d_primitive *primitive)
+{
+    return primitive->size.out_height * primitive->size.out_width;
+}
+
+/* The last block may have channels that do not exist. */
+static int64_t channels_of(const struct conv2d_onednn *conv,
+                           const struct conv2d_primitive *primitive)
+{
+    int64_t count = conv->spec.filters - primitive->first;
+    return count < primitive->filters ? count : primitive->filters;
+}
+
 /* Copies a piece of channels to its place. */
 static void place_channels(const struct conv2d_onednn *conv,
                            const struct conv2d_primitive *primitive, const float *result,
                            float *out)
 {
-    int64_t filters = conv->spec.filters, count = filters - primitive->first;
-    int64_t pixels = primitive->size.out_height * primitive->size.out_width;
-    count = count < primitive->filters ? count : primitive->filters;
-    for (int64_t i = 0; i < pixels; i++)
-        memcpy(out + i * filters + primitive->first, result + i * primitive->filters,
+    int64_t count = channels_of(conv, primitive);
+    for (int64_t i = 0; i < pixels_of(primitive); i++)
+        memcpy(out + i * conv->spec.filters + primitive->first, result + i * primitive->filters,
                (size_t)count * sizeof *out);
+}
+
+/* Copies what the piece is added to. */
+static void take_channels(const struct conv2d_onednn *conv,
+                          const struct conv2d_primitive *primitive, const float *out, float *result)
+{
+    int64_t count = channels_of(conv, primitive);
+    for (int64_t i = 0; i < pixels_of(primitive); i++) {
+        float *to = result + i * primitive->filters;
+        memcpy(to, out + i * conv->spec.filters + primitive->first, (size_t)count * sizeof *to);
+        memset(to + count, 0, (size_t)(primitive->filters - count) * sizeof *to);
+    }
 }
 
 /*
@@ -373,6 +404,8 @@ bool conv2d_primitive_run(struct conv2d_onednn *conv, struct conv2d_primitive *p
         stream != NULL && result != NULL ? binding_take(conv, primitive) : NULL;
     if (binding == NULL)
         return false;
+    if (part != NULL && conv->spec.adds)
+        take_channels(conv, primitive, out, result);
     dnnl_memory_set_data_handle(binding->in, (void *)in);
     dnnl_memory_set_data_handle(binding->out, result);
     dnnl_exec_arg_t args[5] = { { DNNL_ARG_SRC, binding->in },

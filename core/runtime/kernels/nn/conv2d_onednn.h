@@ -5,7 +5,7 @@
  * (conv2d_tiles.h).
  *
  * oneDNN compiles a primitive for each image size. The first CONV2D_ONEDNN_SIZES sizes get one; for
- * any further size conv2d_onednn_run returns false, and the caller computes it with plain loops.
+ * any further size conv2d_onednn_run refuses, and the caller computes it with plain loops.
  */
 #ifndef KERNELS_CONV2D_ONEDNN_H
 #define KERNELS_CONV2D_ONEDNN_H
@@ -39,6 +39,7 @@ struct conv2d_onednn_spec {
                             convolution, [height, width, channels / groups, filters], is an argument
                             of each run */
     const float *bias;   /* [filters] or NULL, kept by the caller */
+    int64_t adds;        /* 1: the result is added to what `out` holds, before the activation */
     enum conv_activation activation;
     float alpha;
 };
@@ -55,14 +56,21 @@ struct conv2d_onednn_size {
     int64_t before[2], after[2]; /* padding */
 };
 
+enum conv_outcome {
+    CONV_DONE,
+    CONV_REFUSED, /* `out` is as before */
+    CONV_SPOILT,  /* and was written */
+};
+
 /**
  * Shapes  filter as in the spec, or NULL after conv2d_onednn_pack
  *         in [batch, height, width, channels] -> out [batch, out_height, out_width, filters]
  * Threads safe; one at a time compiles a new size
- * Returns false: not done, take the plain loops
+ * Returns anything but CONV_DONE: take the plain loops
  */
-bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *filter, const float *in, float *out);
+enum conv_outcome conv2d_onednn_run(struct conv2d_onednn *conv,
+                                    const struct conv2d_onednn_size *size, const float *filter,
+                                    const float *in, float *out);
 
 /* Packs the filter for images of this size. The caller then passes NULL to later runs: other
  * sizes that need another layout get it from the packed one. If the packed filter fits into

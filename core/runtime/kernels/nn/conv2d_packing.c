@@ -104,7 +104,11 @@ int conv2d_cut_blocks(struct conv2d_onednn *conv, const struct conv2d_onednn_siz
     if (parallel_width() < 2 || !conv2d_favours_channels(&conv->spec, size))
         return 0;
     int64_t block = conv2d_find_block(conv, size, source);
-    return block > 0 ? conv2d_cut_channels(&conv->spec, size, block, limited_width(), out) : 0;
+    /* A sum that fails cannot be computed again in pieces of rows. */
+    bool may_fail = conv->spec.adds && block > 0 && conv->spec.filters % block != 0;
+    return block > 0 && !may_fail
+               ? conv2d_cut_channels(&conv->spec, size, block, limited_width(), out)
+               : 0;
 }
 
 /* Packs the filter for the pieces of an image. Once it is packed for the first one, the others can

@@ -92,6 +92,10 @@ static bool pieces_agree(const struct pieces *a, const struct pieces *b,
     first.in = second.in = in;
     first.out = in + image;
     second.out = first.out + result;
+    if (a->conv->spec.adds) {
+        conv2d_draw(first.out, result, 3, 1);
+        memcpy(second.out, first.out, (size_t)result * sizeof *in);
+    }
     run_pieces(&first, 0, first.count);
     run_pieces(&second, 0, second.count);
     bool agree = !atomic_load(&first.failed) && !atomic_load(&second.failed) &&
@@ -137,7 +141,7 @@ static bool agree_with_usual(const struct pieces *few, const struct conv2d_onedn
 struct agreement_key {
     int64_t filter[5]; /* height, width, channels, filters, groups */
     int64_t strides[2], dilations[2];
-    int64_t activation, has_bias;
+    int64_t activation, has_bias, adds;
     struct conv2d_onednn_size size;
     int64_t count, part; /* of the pieces; the channels of the first one */
 };
@@ -166,6 +170,7 @@ static struct agreement_key key_of(const struct pieces *pieces,
         .dilations = { spec->dilations[0], spec->dilations[1] },
         .activation = spec->activation,
         .has_bias = spec->bias != NULL,
+        .adds = spec->adds,
         .size = *size,
         .count = pieces->count,
         .part = pieces->list[0].filters,
@@ -244,30 +249,32 @@ static bool find_few(struct pieces *few, const struct conv2d_onednn_size *size, 
     return parallel_width() < usual_count && can_replace_usual(few, size);
 }
 
-static bool run_all(struct pieces *pieces)
+static enum conv_outcome run_all(struct pieces *pieces)
 {
     parallel_for_parts(pieces->count, pieces->count, run_pieces, pieces);
-    return !atomic_load(&pieces->failed);
+    return atomic_load(&pieces->failed) ? CONV_SPOILT : CONV_DONE;
 }
 
-bool conv2d_onednn_run(struct conv2d_onednn *conv, const struct conv2d_onednn_size *size,
-                       const float *filter, const float *in, float *out)
+enum conv_outcome conv2d_onednn_run(struct conv2d_onednn *conv,
+                                    const struct conv2d_onednn_size *size, const float *filter,
+                                    const float *in, float *out)
 {
     struct pieces many = { .conv = conv, .filter = filter, .in = in, .out = out };
     struct pieces few = { .conv = conv, .filter = filter, .in = in, .out = out };
     const float *tiles = conv2d_packed_tiles(conv, filter);
     if (tiles != NULL) {
         conv2d_tiles_run(&conv->spec, size, tiles, in, out);
-        return true;
+        return CONV_DONE;
     }
     if (conv2d_thread_stream(conv->engine) == NULL)
-        return false;
+        return CONV_REFUSED;
     many.count = conv2d_cut(&conv->spec, size, CONV2D_PIECES_MAX, many.list);
     if (find_few(&few, size, many.count)) {
         /* Channels that do not exist have weights of zero, which times infinity are NaN. Only that
          * may make a piece of channels fail where pieces of rows do not. */
-        if (run_all(&few) || conv2d_is_whole(conv, &few.list[0]))
-            return !atomic_load(&few.failed);
+        enum conv_outcome outcome = run_all(&few);
+        if (outcome == CONV_DONE || conv->spec.adds || conv2d_is_whole(conv, &few.list[0]))
+            return outcome;
     }
-    return find_pieces(&many) && run_all(&many);
+    return find_pieces(&many) ? run_all(&many) : CONV_REFUSED;
 }

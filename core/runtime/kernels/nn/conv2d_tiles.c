@@ -78,6 +78,13 @@ compute_pixels(const struct conv_tiles *tiles, const float *const *taps, const f
                 sums[i][1] = _mm256_fmadd_ps(x, second, sums[i][1]);
             }
         }
+    if (spec->adds) {
+#pragma GCC unroll 6
+        for (int i = 0; i < pixels; i++) {
+            sums[i][0] = _mm256_add_ps(sums[i][0], _mm256_loadu_ps(out + i * spec->filters));
+            sums[i][1] = _mm256_add_ps(sums[i][1], _mm256_loadu_ps(out + i * spec->filters + 8));
+        }
+    }
 #pragma GCC unroll 6
     for (int i = 0; i < pixels; i++) {
         _mm256_storeu_ps(out + i * spec->filters, activate(sums[i][0], spec->activation));

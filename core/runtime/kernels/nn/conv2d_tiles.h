@@ -19,6 +19,7 @@ bool conv2d_tiles_suit(const struct conv2d_onednn_spec *spec);
 bool conv2d_tiles_pack(const struct conv2d_onednn_spec *spec, const float *filter, float *packed);
 void conv2d_tiles_unpack(const struct conv2d_onednn_spec *spec, const float *packed, float *filter);
 
+/* If the spec adds, `out` holds what is added to. */
 void conv2d_tiles_run(const struct conv2d_onednn_spec *spec, const struct conv2d_onednn_size *size,
                       const float *packed, const float *in, float *out);
 

@@ -6,7 +6,7 @@
 
 #include "runtime/steps.h"
 
-#define LINKS_MAX  3 /* product, bias, activation */
+#define LINKS_MAX  4 /* product, bias, addend, activation */
 #define INPUTS_MAX 4 /* of the fused node */
 
 struct fused_chain {
@@ -66,9 +66,11 @@ static void follow(struct fused_chain *chain)
     chain->inputs[at][0] = (uint32_t)(chain->inputs_count + at - 1) | SLOT_LAST;
 }
 
-static struct status add_bias(struct prepare_context *context, struct fused_chain *chain, int input)
+/* Adds an input of the fused node to the result. */
+static struct status add_input(struct prepare_context *context, struct fused_chain *chain,
+                               const char *op, int input)
 {
-    struct node *node = link_node(context, "BiasAdd", 2);
+    struct node *node = link_node(context, op, 2);
     node->inputs[1] = prepare_node(context)->inputs[input];
     follow(chain);
     chain->inputs[chain->links_count][1] = (uint32_t)input;
@@ -106,10 +108,13 @@ static struct status fused_prepare(struct prepare_context *context)
 
     const char *product = arena_strdup(arena, node->op_name + strlen("_Fused"));
     TRY(add_product(context, chain, product, product_inputs));
+    int input = product_inputs;
     for (int i = 0; i < names->count; i++) {
         struct bytes name = names->elements[i].s;
         if (bytes_equal(name, bytes_of("BiasAdd")))
-            TRY(add_bias(context, chain, product_inputs));
+            TRY(add_input(context, chain, "BiasAdd", input++));
+        else if (bytes_equal(name, bytes_of("Add")))
+            TRY(add_input(context, chain, "AddV2", input++));
         else
             TRY(add_activation(context, chain, name));
     }

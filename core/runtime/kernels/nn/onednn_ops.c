@@ -15,6 +15,7 @@ struct state {
     struct window_attrs attrs;
     bool depthwise;
     bool batch;     /* a batch of products, not one */
+    int addend;     /* the input that is added to the result; 0: none */
     int64_t groups; /* of `fast`; of a depthwise one, 1 as in struct conv_size */
     struct conv2d_onednn_size declared; /* of one image, if the graph declares its shape */
     const struct kernel *plain;
@@ -85,6 +86,8 @@ static bool read_fused(const struct prepare_context *context, struct conv2d_oned
             if (i != 0 || bias == NULL || bias->size != spec->filters)
                 return false;
             spec->bias = tensor_floats(bias);
+        } else if (bytes_equal(names->elements[i].s, bytes_of("Add"))) {
+            spec->adds = 1;
         } else if (i != names->count - 1 ||
                    !find_activation(names->elements[i].s, &spec->activation)) {
             return false;
@@ -123,7 +126,10 @@ static struct conv2d_onednn *make_fast(const struct prepare_context *context, st
         .strides = { state->attrs.stride[ROWS], state->attrs.stride[COLUMNS] },
         .dilations = { state->attrs.dilation[ROWS], state->attrs.dilation[COLUMNS] },
     };
-    return read_fused(context, &spec) ? conv2d_onednn_create(&spec) : NULL;
+    if (!read_fused(context, &spec))
+        return NULL;
+    state->addend = spec.adds ? prepare_node(context)->inputs_count - 1 : 0;
+    return conv2d_onednn_create(&spec);
 }
 
 /* oneDNN computes the output size from the padding: the padding after the image that gives our
@@ -259,6 +265,25 @@ static struct status prepare(struct prepare_context *context)
 
 /* ---- running ---- */
 
+/* The result, which holds the addend if there is one. It may be the addend's own buffer: then the
+ * addend is lost once oneDNN has begun. */
+static struct status make_output(struct kernel_context *context, const struct state *state,
+                                 const struct shape *shape, struct tensor **out, bool *in_place)
+{
+    *in_place = false;
+    if (state->addend == 0)
+        return kernel_output(context, 0, shape, out);
+    const struct tensor addend = *kernel_input(context, state->addend);
+    if (kernel_may_spoil_input(context))
+        TRY(kernel_output_forward(context, 0, state->addend, shape, out));
+    else
+        TRY(kernel_output(context, 0, shape, out));
+    *in_place = (*out)->data == addend.data;
+    if (!*in_place)
+        memcpy((*out)->data, addend.data, tensor_bytes(&addend));
+    return status_ok();
+}
+
 static struct status compute(struct kernel_context *context)
 {
     const struct state *state = kernel_state(context);
@@ -266,14 +291,20 @@ static struct status compute(struct kernel_context *context)
     struct conv2d_onednn_size fast;
     struct shape shape;
     struct tensor *out;
+    bool in_place;
     if (state->fast == NULL || x->size == 0 ||
-        !status_is_ok(measure(state, &x->shape, &filter->shape, &fast, &shape)))
+        !status_is_ok(measure(state, &x->shape, &filter->shape, &fast, &shape)) ||
+        (state->addend > 0 && !shape_equal(&kernel_input(context, state->addend)->shape, &shape)))
         return compute_plain(context, state); /* which says what is wrong */
-    TRY(kernel_output(context, 0, &shape, &out));
-    if (conv2d_onednn_run(state->fast, &fast, tensor_floats(filter), tensor_floats(x),
-                          tensor_floats_mut(out)))
+    TRY(make_output(context, state, &shape, &out, &in_place));
+    enum conv_outcome outcome = conv2d_onednn_run(state->fast, &fast, tensor_floats(filter),
+                                                  tensor_floats(x), tensor_floats_mut(out));
+    if (outcome == CONV_DONE)
         return status_ok();
-    tensor_release(out); /* the plain kernel makes its own output */
+    if (in_place && outcome == CONV_SPOILT)
+        return kernel_repeat(context);
+    if (!in_place)
+        tensor_release(out); /* the plain kernel makes its own output */
     return compute_plain(context, state);
 }
 
