@@ -2,7 +2,7 @@
 
     python tests/golden/layers/mixed.py tests/golden/layers              Keras 3.15
 
-The loss is not scaled here: tests/tensorflow/test_mixed_precision.py compares jobs that do it.
+The loss is not scaled here.
 """
 import functools
 import cases
