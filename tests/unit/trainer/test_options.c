@@ -307,7 +307,7 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
         { "--model=half.json --initial_scale=8 --dynamic_growth_steps=3", 8, 1, 3 },
         { "--model=half.json --dynamic_growth_steps=3", 32768, 1, 3 },
         { "--model=half.json --loss_scale_factor=4", 0, 4, 0 },
-        { "--model=half.json --compile_config={\"auto_scale_loss\":false}", 0, 1, 0 },
+        { "--model=half.json --compile_config=unscaled.json", 0, 1, 0 },
         { "--model=linear --initial_scale=8 --sync --workers=2 --ps=2 --backup_workers=1", 8, 1,
           2000 },
     };
@@ -329,6 +329,10 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
           "\"InputLayer\", \"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": \"Dense\", "
           "\"config\": {\"units\": 1, \"dtype\": \"mixed_float16\"}}]}}",
           file);
+    fclose(file);
+    file = fopen("unscaled.json", "w");
+    assert_non_null(file);
+    fputs("{\"auto_scale_loss\": false}", file);
     fclose(file);
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct options options;
