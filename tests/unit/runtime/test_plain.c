@@ -18,6 +18,7 @@
 #include "runtime/kernels/plain/matmul.h"
 #include "runtime/kernels/plain/recurrent.h"
 #include "runtime/kernels/plain/reduce.h"
+#include "runtime/kernels/plain/softmax.h"
 #include "runtime/kernels/plain/strided.h"
 
 #define ROUNDS 300
@@ -498,6 +499,25 @@ static void computes_gates_as_libm_does(void **state)
 /* ---- fractional pooling ---- */
 
 /* Of an image of 2^24 + 3 columns and the ratio 1, a float makes one more window than columns. */
+/* The bits that TensorFlow gives: those of the NaN in the row. */
+static void fills_a_row_with_its_nan(void **state)
+{
+    (void)state;
+    static const uint32_t nans[] = { 0x7fc00000, 0xffc00000, 0x7fc01234 };
+    float x[2 * 33], out[2 * 33];
+    for (size_t k = 0; k < COUNT(nans); k++)
+        for (int log = 0; log < 2; log++) {
+            for (int i = 0; i < 2 * 33; i++)
+                x[i] = (float)(i % 7) - 3;
+            memcpy(&x[33 + 5], &nans[k], sizeof nans[k]);
+            (log ? log_softmax_f32 : softmax_f32)(x, out, 2, 33);
+            for (int i = 0; i < 33; i++) {
+                assert_false(isnan(out[i]));
+                assert_memory_equal(&out[33 + i], &nans[k], sizeof nans[k]);
+            }
+        }
+}
+
 static void takes_the_mean_of_no_pixel(void **state)
 {
     (void)state;
@@ -535,6 +555,7 @@ int main(void)
         cmocka_unit_test(convolves_each_channel_by_itself),
         cmocka_unit_test(multiplies_by_panels_as_the_plain_loop_does),
         cmocka_unit_test(computes_gates_as_libm_does),
+        cmocka_unit_test(fills_a_row_with_its_nan),
         cmocka_unit_test(takes_the_mean_of_no_pixel),
     };
     return cmocka_run_group_tests_name("plain", tests, start, NULL);

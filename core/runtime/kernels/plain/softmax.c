@@ -7,6 +7,14 @@
 
 #define INFINITY_BITS 0x7f800000
 
+/* Of a row that has a NaN. TensorFlow's results carry its sign and payload. */
+static float first_nan(const float *x)
+{
+    while (!isnan(*x))
+        x++;
+    return *x;
+}
+
 /* The compiler makes vector code of a maximum of integers only: here, of the bits, with the sign
  * turned into order. */
 SIMD float softmax_greatest(const float *x, int64_t n)
@@ -19,7 +27,7 @@ SIMD float softmax_greatest(const float *x, int64_t n)
         largest = size > largest ? size : largest;
     }
     if (largest > INFINITY_BITS)
-        return NAN;
+        return first_nan(x);
     return most < 0 ? -float_of_bits((uint32_t)~most) : float_of_bits((uint32_t)most);
 }
 
