@@ -21,6 +21,9 @@ struct file_split {
     /* [paths_count]: the number of records, from the start of each file, in which bad ones have
      * been counted */
     _Atomic uint64_t *records_seen;
+    /* [paths_count]: the size of each file when it was first opened for its rows, plus 1; 0: it
+     * was not */
+    _Atomic uint64_t *sizes;
     struct record_marks *marks; /* [paths_count]: recorded when the rows are counted */
     struct kept_blocks kept;    /* of readers that read all rows in every epoch */
 };

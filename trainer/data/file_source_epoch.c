@@ -1,4 +1,8 @@
+#include <inttypes.h>
+#include <sys/stat.h>
+
 #include "trainer/data/file_source_internal.h"
+#include "trainer/records/image_records.h"
 
 /* + epoch: the random streams of a seed for the order of files and blocks */
 #define STREAM_FILES  0x66696c6573000000u
@@ -52,12 +56,31 @@ void file_source_begin_epoch(struct file_source *source, uint64_t epoch)
     random_init(&source->random, source->how.seed + source->how.worker, STREAM_BLOCKS + epoch);
 }
 
+/* Every epoch and every reader must find the same rows. An image is one row, whatever it shows. */
+static struct status check_size(const struct file_split *split, uint32_t file)
+{
+    const char *path = split->options.paths[file];
+    struct stat found;
+    uint64_t before = 0;
+
+    if (split->formats[file] == &image_format || stat(path, &found) != 0)
+        return status_ok(); /* a file that is gone is not opened either */
+    uint64_t now = (uint64_t)found.st_size + 1;
+    if (atomic_compare_exchange_strong(&split->sizes[file], &before, now) || before == now)
+        return status_ok();
+    return status_error(STATUS_DATA_LOSS,
+                        "'%s' has changed since the job first read it: it had %" PRIu64
+                        " bytes, and now has %" PRIu64,
+                        path, before - 1, now - 1);
+}
+
 struct status file_source_open_file(struct file_source *source, uint32_t file)
 {
     const struct file_split *split = source->split;
 
     source->file = file;
     source->record = 0;
+    TRY(check_size(split, file));
     return record_reader_open(split->options.paths[file], split->formats[file],
                               &split->options.records, &source->block, &source->open);
 }

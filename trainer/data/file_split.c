@@ -141,6 +141,7 @@ struct status file_split_create(const struct file_split_options *options, struct
                      options->kept_bytes_max);
     split->formats = zalloc((size_t)options->paths_count * sizeof *split->formats);
     split->marks = zalloc((size_t)options->paths_count * sizeof *split->marks);
+    split->sizes = zalloc((size_t)options->paths_count * sizeof *split->sizes);
     split->records_seen = zalloc((size_t)options->paths_count * sizeof *split->records_seen);
     split->columns = zalloc((size_t)options->layout.count * sizeof *split->columns);
     for (int t = 0; t < options->layout.count; t++)
@@ -174,6 +175,7 @@ void file_split_destroy(struct data_split *base)
     kept_blocks_finish(&split->kept);
     free(split->marks);
     free(split->formats);
+    free(split->sizes);
     free(split->records_seen);
     free(split->columns);
     free(split);

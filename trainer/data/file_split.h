@@ -19,6 +19,9 @@
  * The rows of a single file stay in memory for later epochs, up to kept_bytes_max, if none may be
  * bad and the reader takes all of them.
  *
+ * A file whose size changes after it was first read ends the job: its rows would no longer be the
+ * same ones for every epoch and every reader.
+ *
  * Bad records are reported and skipped, until there are more than max_bad_records of them in the
  * first epoch of the split's readers: then `next` fails with DATA_LOSS. Later epochs skip the same
  * ones and do not count them again.

@@ -717,8 +717,8 @@ static void a_file_that_changed_since_it_was_counted_is_an_error(void **state)
     struct buffer text = { 0 };
 
     assert_ok(file_split_count(split));
-    for (int row = 0; row < 5000; row++)
-        buffer_append_text(&text, "00001\n");
+    assert_ok(file_read(in("0.svm"), 0, &text)); /* as many bytes in one line */
+    memset(text.data, '1', text.size - 1);
     assert_ok(file_write(in("0.svm"), (struct bytes){ text.data, text.size }));
     buffer_finish(&text);
     assert_ok(split->open(split, &order, &source));
@@ -727,6 +727,27 @@ static void a_file_that_changed_since_it_was_counted_is_an_error(void **state)
     assert_non_null(strstr(status.message, "0.svm': has changed since its records were counted"));
     source->destroy(source);
     file_split_destroy(split);
+}
+
+static void a_file_of_another_size_is_an_error_in_the_next_epoch(void **state)
+{
+    (void)state;
+    const struct batch_order order = { .workers = 1, .repeat = true };
+
+    for (int more = 0; more < 2; more++) {
+        struct data_split *split = make_split(2, 50, 0, -1, 0);
+        struct batch_source *source;
+        struct batch batch;
+        int rows[50];
+        assert_ok(split->open(split, &order, &source));
+        assert_int_equal(take(source, 50, rows), 50);
+        assert_ok(file_write(in("0.csv"), bytes_of(more ? "x\n0\n1\n" : "")));
+        struct status status = source->next(source, 1, &batch);
+        assert_int_equal(status.code, STATUS_DATA_LOSS);
+        assert_non_null(strstr(status.message, more ? "bytes, and now has 6" : "now has 0"));
+        source->destroy(source);
+        file_split_destroy(split);
+    }
 }
 
 static void a_seek_reads_no_row_that_it_passes(void **state)
@@ -837,6 +858,7 @@ int main(void)
         TEST_IN_DIRECTORY(seeks_by_counted_rows_are_as_good),
         TEST_IN_DIRECTORY(the_end_is_found_by_counted_rows),
         TEST_IN_DIRECTORY(a_file_that_changed_since_it_was_counted_is_an_error),
+        TEST_IN_DIRECTORY(a_file_of_another_size_is_an_error_in_the_next_epoch),
         TEST_IN_DIRECTORY(a_thread_takes_the_same_rows_in_advance),
         TEST_IN_DIRECTORY(a_thread_reports_a_bad_record_behind_the_rows_before_it),
         TEST_IN_DIRECTORY(a_reader_without_good_rows_says_why),
