@@ -14,14 +14,15 @@
 /* GnuTLS would make two system calls to read a record, and one to write it. It reads from and
  * writes to these buffers instead, and the socket sees large pieces. A buffer exists only while it
  * holds bytes: ten thousand idle connections cost none. */
-#define RECEIVE_BYTES   (64 << 10)
-#define SEND_BYTES      (256 << 10)          /* encrypted ahead of the socket */
-#define RECORD_BYTES    (16 << 10)           /* the content of a TLS record at most */
-#define ROOM_BYTES      (RECORD_BYTES + 512) /* a whole TLS record at most */
+#define RECEIVE_BYTES    (64 << 10)
+#define SEND_BYTES       (256 << 10)          /* encrypted ahead of the socket */
+#define RECORD_BYTES     (16 << 10)           /* the content of a TLS record at most */
+#define ROOM_BYTES       (RECORD_BYTES + 512) /* a whole TLS record at most */
 /* The most that may come before the first content, or between two pieces of it. GnuTLS keeps a
- * message of TLS itself, which may have 16 MiB, until it is complete. A chain of certificates has
- * some KiB. */
-#define QUIET_BYTES_MAX (64 << 10)
+ * message of TLS itself, which may have 16 MiB, until it is complete. A client's chain of
+ * certificates has some KiB; a server's list of the CAs that it trusts may have 64 KiB. */
+#define CLIENT_QUIET_MAX ((size_t)64 << 10)
+#define SERVER_QUIET_MAX ((size_t)256 << 10)
 
 struct tls_transport {
     struct transport transport;
@@ -50,9 +51,14 @@ static bool later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
+static size_t quiet_max(const struct tls_transport *connection)
+{
+    return connection->tls->server ? CLIENT_QUIET_MAX : SERVER_QUIET_MAX;
+}
+
 static bool is_too_quiet(const struct tls_transport *connection)
 {
-    return connection->quiet_bytes > QUIET_BYTES_MAX;
+    return connection->quiet_bytes > quiet_max(connection);
 }
 
 static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
@@ -173,8 +179,8 @@ static struct status tls_handshake(struct transport *transport, enum transport_w
     int flushed = flush(connection);
     if (is_too_quiet(connection))
         return status_error(STATUS_UNAVAILABLE,
-                            "TLS: the peer sent over %d bytes without completing the handshake",
-                            QUIET_BYTES_MAX);
+                            "TLS: the peer sent over %zu bytes without completing the handshake",
+                            quiet_max(connection));
     if (error < 0 && error != GNUTLS_E_AGAIN)
         return tls_handshake_error(connection->session, connection->keys, connection->host, error);
     if (flushed < 0)
@@ -209,7 +215,7 @@ static ssize_t broken(struct tls_transport *connection, ssize_t error)
         errno = EAGAIN;
     } else if (is_too_quiet(connection)) {
         snprintf(connection->trouble, sizeof connection->trouble,
-                 "TLS: the peer sent over %d bytes without content", QUIET_BYTES_MAX);
+                 "TLS: the peer sent over %zu bytes without content", quiet_max(connection));
         errno = EPROTO;
     } else if (error == GNUTLS_E_PULL_ERROR || error == GNUTLS_E_PUSH_ERROR) {
         errno = ECONNRESET;

@@ -48,7 +48,7 @@ static inline void certificate_add_host(gnutls_x509_crt_t crt, const char *host)
 static inline void certificate_make(const struct certificate_wish *wish,
                                     const struct certificate *issuer, struct certificate *out)
 {
-    static unsigned char serial;
+    static unsigned made;
     time_t now = time(NULL);
     gnutls_datum_t pem;
     gnutls_x509_privkey_init(&out->key);
@@ -56,8 +56,9 @@ static inline void certificate_make(const struct certificate_wish *wish,
                                  GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
     gnutls_x509_crt_init(&out->crt);
     gnutls_x509_crt_set_version(out->crt, 3);
-    serial++;
-    gnutls_x509_crt_set_serial(out->crt, &serial, 1);
+    const unsigned char serial[] = { (unsigned char)(1 + (made >> 8)), (unsigned char)made };
+    made++;
+    gnutls_x509_crt_set_serial(out->crt, serial, sizeof serial);
     gnutls_x509_crt_set_dn_by_oid(out->crt, GNUTLS_OID_X520_COMMON_NAME, 0, wish->name,
                                   (unsigned)strlen(wish->name));
     gnutls_x509_crt_set_activation_time(out->crt, now + (wish->from_s ? wish->from_s : -DAY_S));

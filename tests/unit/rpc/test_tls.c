@@ -384,6 +384,33 @@ static void refuses_a_handshake_without_end(void **state)
     pair_close(&pair);
 }
 
+/* A server tells its client the names of all CAs that it trusts. */
+static void reads_a_long_list_of_cas(void **state)
+{
+    (void)state;
+    struct buffer cas = { 0 };
+    struct certificate ca;
+    char name[65];
+    buffer_append_text(&cas, made.ca.cert_pem);
+    for (int i = 0; i < 822; i++) { /* TLS has room for 65535 bytes of names */
+        snprintf(name, sizeof name, "%064d", i);
+        certificate_make(&(struct certificate_wish){ .name = name }, NULL, &ca);
+        buffer_append_text(&cas, ca.cert_pem);
+        certificate_free(&ca);
+    }
+    buffer_append_char(&cas, '\0');
+    struct tls_options server = options_of(&made.server, &made.ca),
+                       client = options_of(&made.client, &made.ca);
+    struct pair pair;
+    server.verify_client = true;
+    server.ca.text = cas.data;
+    pair_open(&pair, &server, &client, "ps0.example");
+    assert_ready(&pair.server);
+    assert_ready(&pair.client);
+    pair_close(&pair);
+    buffer_finish(&cas);
+}
+
 /* ---- data transfer ---- */
 
 #define CONTENT_BYTES (3 << 20)
@@ -661,6 +688,7 @@ int main(void)
         cmocka_unit_test(says_that_a_peer_speaks_no_tls),
         cmocka_unit_test(waits_for_the_rest_of_a_handshake),
         cmocka_unit_test(refuses_a_handshake_without_end),
+        cmocka_unit_test(reads_a_long_list_of_cas),
         cmocka_unit_test(says_that_a_peer_hung_up),
         cmocka_unit_test(survives_any_first_bytes),
         cmocka_unit_test(carries_the_same_bytes_through_a_narrow_socket),
