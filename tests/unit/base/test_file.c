@@ -230,6 +230,35 @@ static void a_writer_past_the_cache_leaves_only_the_end_there(void **state)
     buffer_finish(&read);
 }
 
+static void large_pieces_past_the_cache_are_written_in_place(void **state)
+{
+    static const size_t sizes[] = { 2 * MIB, MIB + 4096, MIB + 1, 2 * MIB, 5000, 3 * MIB };
+    static _Alignas(4096) char pages[3 * MIB];
+    (void)state;
+    struct file_writer writer;
+    struct buffer read = { 0 };
+
+    if (!open_past_the_cache(&writer))
+        skip();
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        memset(pages, (int)i, sizes[i]);
+        assert_ok(file_writer_append(&writer, pages, sizes[i]));
+        if (i < 2)
+            assert_int_equal(writer.written, writer.offset);
+        if (i == 2) /* from here on, the pieces begin within a block of the file */
+            assert_int_equal(writer.used, 1);
+    }
+    assert_ok(file_writer_finish(&writer));
+    assert_ok(file_read(in("w"), 0, &read));
+    const char *at = read.data;
+    for (size_t i = 0; i < COUNT(sizes); i++)
+        for (size_t k = 0; k < sizes[i]; k++)
+            if (*at++ != (char)i)
+                fail_msg("byte %zu of piece %zu is %d", k, i, at[-1]);
+    assert_int_equal(at - read.data, read.size);
+    buffer_finish(&read);
+}
+
 /* The kernel cuts a write at the limit, and refuses what is left of it past the cache. */
 static void a_limit_within_a_write_past_the_cache_is_named(void **state)
 {
@@ -388,6 +417,7 @@ int main(void)
         TEST(directories_are_made_listed_and_removed),
         TEST(a_writer_takes_pieces_of_any_size),
         TEST(a_writer_past_the_cache_leaves_only_the_end_there),
+        TEST(large_pieces_past_the_cache_are_written_in_place),
         TEST(a_limit_within_a_write_past_the_cache_is_named),
         TEST(an_abandoned_file_is_gone),
         TEST(a_full_device_is_an_error_and_leaves_nothing),
