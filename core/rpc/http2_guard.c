@@ -12,7 +12,8 @@
 
 /* A client that was answered before it has sent its whole request usually stops by itself. A reset
  * at once would overtake the answer: HAProxy 2.6 drops what it has not forwarded yet, and tells its
- * client that the call was cancelled. */
+ * client that the call was cancelled. The reset comes with the first tick after this time, which is
+ * up to 5 s later. */
 #define ANSWERED_MS 1000
 
 bool http2_guard_frame(struct http2 *http2)
@@ -126,7 +127,7 @@ static void check(struct http2 *http2, int64_t now_ns)
     }
 }
 
-/* Half of the shortest time-out, so that none is late by more than half of its length. */
+/* Half of the shortest limit, so that none is late by more than half of its length. */
 static int64_t period_ns(const struct http2_limits *limits)
 {
     const int all[] = {

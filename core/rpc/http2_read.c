@@ -114,6 +114,7 @@ static void feed_stream(struct http2_stream *stream, const char *data, size_t si
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, void *context)
 {
     struct http2 *http2 = context;
+    struct http2_stream *stream;
     bool costs = false;
     (void)session;
 
@@ -130,6 +131,10 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *hd, 
     case NGHTTP2_SETTINGS:
     case NGHTTP2_PING:
         costs = !(hd->flags & NGHTTP2_FLAG_ACK);
+        break;
+    case NGHTTP2_RST_STREAM: /* clients of gRPC stop a request that was answered before its end */
+        stream = http2_find(http2, hd->stream_id);
+        costs = stream == NULL || stream->answered_ns == 0;
         break;
     default:
         costs = true;
