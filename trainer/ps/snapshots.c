@@ -122,16 +122,19 @@ static void give_back(struct ps *ps, struct snapshot_owner *owner)
     owner->paid_bytes = 0;
 }
 
-static bool has_others(const struct snapshots *snapshots, const struct snapshot_owner *owner)
+/* Has another snapshot the copies for which the variables have paid? */
+static bool are_copies_taken(const struct snapshots *snapshots, const struct snapshot_owner *owner)
 {
-    for (size_t i = 0; i < COUNT(snapshots->owners); i++)
-        if (&snapshots->owners[i] != owner && snapshots->owners[i].snapshot.states != NULL)
+    for (size_t i = 0; i < COUNT(snapshots->owners); i++) {
+        const struct snapshot_owner *other = &snapshots->owners[i];
+        if (other != owner && other->snapshot.states != NULL && other->snapshot.paid_bytes == 0)
             return true;
+    }
     return false;
 }
 
-/* Charges the snapshot that the owner is about to take, unless it is the only one. The chief's goes
- * before that of a reader, which takes another one later. */
+/* Charges the snapshot that the owner is about to take, unless the variables have paid for its
+ * copies. The chief's goes before that of a reader, which takes another one later. */
 static struct status pay_for_copies(struct ps *ps, struct snapshot_owner *owner)
 {
     struct snapshot_owner *reader = &ps->snapshots->owners[OWNER_READER];
@@ -139,7 +142,7 @@ static struct status pay_for_copies(struct ps *ps, struct snapshot_owner *owner)
 
     if (ps->options.budget == NULL || owner->paid_bytes > 0 || bytes == 0)
         return status_ok();
-    while (has_others(ps->snapshots, owner)) {
+    while (are_copies_taken(ps->snapshots, owner)) {
         if (status_is_ok(budget_take(ps->options.budget, bytes))) {
             owner->paid_bytes = bytes;
             return status_ok();
@@ -290,7 +293,7 @@ static void forget_cut(void *context, struct call *call)
     ps_unlock(ps);
     if (cut == NULL)
         return;
-    waiting_fail_all(cut, status_error(STATUS_CANCELLED, "the caller cancelled the call"));
+    waiting_fail_all(cut, status_error(STATUS_CANCELLED, "the call was cancelled"));
     pushes_apply_ready(ps);
 }
 

@@ -34,7 +34,7 @@
 struct snapshot {
     uint64_t id, number, global_step;
     struct slice_state *states; /* [slices_count]; NULL: no snapshot here */
-    int64_t paid_bytes;         /* from the budget, because there are others */
+    int64_t paid_bytes;         /* from the budget; 0: the variables have paid */
     uint64_t *position;         /* [position_count], the position in the rows; NULL: none */
     size_t position_count;
     struct loss_scale loss_scale;

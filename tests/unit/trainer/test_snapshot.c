@@ -211,6 +211,9 @@ static void a_second_one_is_charged(void **state)
     assert_ok(client_snapshot_begin(&paid->second, false, 1000, &second));
     assert_int_equal(paid->budget.used_bytes, before + ALL_BYTES);
     client_snapshot_end(&first);
+    assert_ok(client_snapshot_begin(&paid->chief, true, 1000, &first)); /* in place of the first */
+    assert_int_equal(paid->budget.used_bytes, before + ALL_BYTES);
+    client_snapshot_end(&first);
     client_snapshot_end(&second);
     assert_int_equal(paid->budget.used_bytes, before);
     stop_paid(paid);
