@@ -276,7 +276,7 @@ static void forget_join(void *context, struct call *call)
     ps_lock(ps);
     struct waiting *join = waiting_take(&ps->membership->joins, call);
     ps_unlock(ps);
-    waiting_fail_all(join, status_error(STATUS_CANCELLED, "the caller cancelled the call"));
+    waiting_fail_all(join, status_error(STATUS_CANCELLED, "the call was cancelled"));
 }
 
 static struct status join(struct ps *ps, struct call *call, const struct join_request *request,

@@ -267,7 +267,7 @@ static void forget_await(void *context, struct call *call)
     ps_lock(ps);
     struct waiting *await = waiting_take(&ps->outcome->awaits, call);
     ps_unlock(ps);
-    waiting_fail_all(await, status_error(STATUS_CANCELLED, "the caller cancelled the call"));
+    waiting_fail_all(await, status_error(STATUS_CANCELLED, "the call was cancelled"));
 }
 
 static struct status begin_await(struct ps *ps, struct call *call,

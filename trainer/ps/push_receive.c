@@ -16,7 +16,7 @@ static void forget_push(void *context, struct call *call)
     ps_lock(ps);
     struct waiting *push = waiting_take(&ps->pushes->waiting, call);
     ps_unlock(ps);
-    waiting_fail_all(push, status_error(STATUS_CANCELLED, "the caller cancelled the call"));
+    waiting_fail_all(push, status_error(STATUS_CANCELLED, "the call was cancelled"));
 }
 
 static struct status check_step(const struct ps *ps, const struct push_request *request)

@@ -195,7 +195,7 @@ static void forget_pass(void *context, struct call *call)
     ps_lock(ps);
     struct waiting *pass = waiting_take(&ps->staleness->passes, call);
     ps_unlock(ps);
-    waiting_fail_all(pass, status_error(STATUS_CANCELLED, "the caller cancelled the call"));
+    waiting_fail_all(pass, status_error(STATUS_CANCELLED, "the call was cancelled"));
 }
 
 static struct status ask(struct ps *ps, struct call *call, const struct pass_request *request)
