@@ -68,6 +68,16 @@ static char *describe_origin(const struct text_list *files)
     return text.data;
 }
 
+/* The first file that has a byte, as some parts of a table have none; otherwise the last one. */
+static const char *find_first_file(const struct text_list *files)
+{
+    int i = 0;
+
+    while (i + 1 < files->count && record_format_is_empty(files->texts[i]))
+        i++;
+    return files->texts[i];
+}
+
 /* Determines the format of the files and their columns. */
 static struct status describe_files(struct file_data_maker *maker, struct text_list *files)
 {
@@ -76,7 +86,7 @@ static struct status describe_files(struct file_data_maker *maker, struct text_l
 
     TRY(file_data_choose_format(flags, maker->arena, &maker->format, &maker->records));
     TRY(file_data_find_files(maker, request->files_flag, flags->train_files, files));
-    maker->first_file = files->texts[0];
+    maker->first_file = find_first_file(files);
     TRY(file_data_choose_image_size(maker));
     return file_data_choose_schema(maker, files);
 }
@@ -171,20 +181,25 @@ struct status file_data_print_schema(const struct flag_values *flags,
     const struct record_format *format;
     struct record_options records;
     struct buffer first = { 0 }, other = { 0 }, notes = { 0 };
+    const char *shown = NULL; /* the file of `first` */
     struct status status;
 
     TRY(file_data_choose_format(flags, arena, &format, &records));
     for (int i = 0; i < count; i++) {
         const char *path = file_path_of_uri(paths[i]);
         struct schema schema;
+        if ((shown != NULL || i + 1 < count) && record_format_is_empty(path))
+            continue; /* a part of a table without rows */
         other.size = notes.size = 0;
         TRY_OR(done, file_data_guess_schema(path, format, &records, hints, arena, &notes, &schema));
-        schema_print(&schema, i == 0 ? &first : &other);
-        if (i > 0 && !bytes_equal((struct bytes){ first.data, first.size },
-                                  (struct bytes){ other.data, other.size })) {
+        schema_print(&schema, shown == NULL ? &first : &other);
+        if (shown == NULL) {
+            shown = path;
+        } else if (!bytes_equal((struct bytes){ first.data, first.size },
+                                (struct bytes){ other.data, other.size })) {
             status = status_error(STATUS_INVALID_ARGUMENT,
                                   "'%s' has another schema than '%s': print them one by one", path,
-                                  paths[0]);
+                                  shown);
             goto done;
         }
         if (notes.size > 0)

@@ -21,7 +21,7 @@ struct file_data_maker {
     const struct file_data_request *request;
     struct arena *arena;
     const struct record_format *format; /* NULL: each file's own */
-    const char *first_file;             /* of --train_files; a guess: the first one with rows */
+    const char *first_file;             /* of those with a byte; a guess: of those with rows */
     struct record_options records;
     struct schema schema;
     struct row_layout layout;
