@@ -6,12 +6,12 @@
 #include "trainer/inputs/file_data_internal.h"
 #include "trainer/inputs/pad_rows.h"
 
-enum suit { CATEGORIES, NUMBERS, SUITS };
+enum dealt_kind { CATEGORIES, NUMBERS, DEALT_KINDS };
 
 /* An input that no column is named after, and the columns dealt to it. */
-struct hand {
+struct dealt_columns {
     const struct training_feed *feed; /* NULL: the model has no such input */
-    struct text_list columns;
+    struct text_list names;
     int64_t width; /* the sum of the columns' values */
 };
 
@@ -47,21 +47,22 @@ static bool may_deal(const struct file_data_maker *maker)
     return inputs > 1 && !file_data_takes_raw_columns(request);
 }
 
-/* Finds at most one input of each suit; two are told apart by their columns' names only. */
-static bool find_hands(const struct file_data_maker *maker, struct hand hands[SUITS])
+/* Finds at most one input of each kind; two are told apart by their columns' names only. */
+static bool find_inputs(const struct file_data_maker *maker,
+                        struct dealt_columns dealt[DEALT_KINDS])
 {
     bool any = false;
 
     for (int i = 0; i < maker->request->feeds_count; i++) {
         const struct training_feed *feed = &maker->request->feeds[i];
-        struct hand *hand = &hands[is_integers(feed) ? CATEGORIES : NUMBERS];
+        struct dealt_columns *columns = &dealt[is_integers(feed) ? CATEGORIES : NUMBERS];
         if (!has_no_column(maker, i) || feed->spec.layout != TENSOR_DENSE ||
             tensor_spec_row_size(&feed->spec) == 0 ||
             !(is_integers(feed) || dtype_is_floating(feed->spec.dtype)))
             continue;
-        if (hand->feed != NULL)
+        if (columns->feed != NULL)
             return false;
-        hand->feed = feed;
+        columns->feed = feed;
         any = true;
     }
     return any;
@@ -84,7 +85,7 @@ static bool is_taken(const struct file_data_maker *maker, const struct schema_co
     return false;
 }
 
-static enum suit suit_of(const struct schema_column *column, bool integers_are_categories)
+static enum dealt_kind find_kind(const struct schema_column *column, bool integers_are_categories)
 {
     bool category =
         column->dtype == COLUMN_BYTES || column->classes != NULL || schema_categories(column) > 0 ||
@@ -94,43 +95,44 @@ static enum suit suit_of(const struct schema_column *column, bool integers_are_c
 }
 
 static void deal(const struct file_data_maker *maker, bool integers_are_categories,
-                 struct hand hands[SUITS])
+                 struct dealt_columns dealt[DEALT_KINDS])
 {
     const struct schema *schema = &maker->schema;
     const struct text_list labels = file_data_label_columns(maker);
 
-    for (int s = 0; s < SUITS; s++) {
-        hands[s].columns.texts = ARENA_ARRAY(maker->arena, const char *, schema->count + 1);
-        hands[s].columns.count = 0;
-        hands[s].width = 0;
+    for (int k = 0; k < DEALT_KINDS; k++) {
+        dealt[k].names.texts = ARENA_ARRAY(maker->arena, const char *, schema->count + 1);
+        dealt[k].names.count = 0;
+        dealt[k].width = 0;
     }
     for (int i = 0; i < schema->count; i++) {
         const struct schema_column *column = &schema->columns[i];
-        struct hand *hand = &hands[suit_of(column, integers_are_categories)];
+        struct dealt_columns *columns = &dealt[find_kind(column, integers_are_categories)];
         if (column->kind != SCHEMA_DENSE || !file_data_is_feature(maker, &labels, column) ||
             is_taken(maker, column))
             continue;
-        hand->columns.texts[hand->columns.count++] = column->name;
-        hand->width += column->width;
+        columns->names.texts[columns->names.count++] = column->name;
+        columns->width += column->width;
     }
 }
 
-static bool fits(const struct file_data_maker *maker, const struct hand *hand)
+static bool fits(const struct file_data_maker *maker, const struct dealt_columns *columns)
 {
-    return hand->feed == NULL ||
-           (hand->width > 0 &&
-            (maker->request->any_width || hand->width == tensor_spec_row_size(&hand->feed->spec)));
+    return columns->feed == NULL ||
+           (columns->width > 0 && (maker->request->any_width ||
+                                   columns->width == tensor_spec_row_size(&columns->feed->spec)));
 }
 
 /* Of the columns of a text file, integers may be either: the widths of the inputs decide. */
-static bool deal_fitting(const struct file_data_maker *maker, struct hand hands[SUITS])
+static bool deal_fitting(const struct file_data_maker *maker,
+                         struct dealt_columns dealt[DEALT_KINDS])
 {
     for (int i = 0; i < 2; i++) {
-        deal(maker, i == 1, hands);
-        if (fits(maker, &hands[CATEGORIES]) && fits(maker, &hands[NUMBERS]))
+        deal(maker, i == 1, dealt);
+        if (fits(maker, &dealt[CATEGORIES]) && fits(maker, &dealt[NUMBERS]))
             return true;
     }
-    deal(maker, false, hands);
+    deal(maker, false, dealt);
     return false;
 }
 
@@ -145,46 +147,46 @@ static void add_names(const struct text_list *names, const char *quote, int show
 }
 
 /* Appends "inputs" as a schema has them. */
-static void add_inputs(const struct hand hands[SUITS], struct buffer *out)
+static void add_inputs(const struct dealt_columns dealt[DEALT_KINDS], struct buffer *out)
 {
     bool first = true;
 
     buffer_append_text(out, "\"inputs\": {");
-    for (int s = 0; s < SUITS; s++) {
-        if (hands[s].feed == NULL)
+    for (int k = 0; k < DEALT_KINDS; k++) {
+        if (dealt[k].feed == NULL)
             continue;
-        buffer_printf(out, "%s\"%s\": [", first ? "" : ", ", hands[s].feed->spec.name);
-        add_names(&hands[s].columns, "\"", 3, out);
+        buffer_printf(out, "%s\"%s\": [", first ? "" : ", ", dealt[k].feed->spec.name);
+        add_names(&dealt[k].names, "\"", 3, out);
         buffer_append_char(out, ']');
         first = false;
     }
     buffer_append_char(out, '}');
 }
 
-static struct status explain_misfit(const struct hand hands[SUITS], bool any_width)
+static struct status explain_misfit(const struct dealt_columns dealt[DEALT_KINDS], bool any_width)
 {
-    static const char *const kinds[SUITS] = { "categories (texts, or with hash_buckets)",
-                                              "numbers" };
+    static const char *const kinds[DEALT_KINDS] = { "categories (texts, or with hash_buckets)",
+                                                    "numbers" };
     struct buffer text = { 0 };
 
-    for (int s = 0; s < SUITS; s++) {
-        if (hands[s].feed == NULL)
+    for (int k = 0; k < DEALT_KINDS; k++) {
+        if (dealt[k].feed == NULL)
             continue;
-        int64_t wanted = tensor_spec_row_size(&hands[s].feed->spec);
+        int64_t wanted = tensor_spec_row_size(&dealt[k].feed->spec);
         buffer_printf(&text, "%sthe model's '%s' takes ", text.size > 0 ? "; " : "",
-                      hands[s].feed->spec.name);
+                      dealt[k].feed->spec.name);
         if (any_width)
             buffer_append_text(&text, "any number of values");
         else
             buffer_printf(&text, "%" PRId64 " value%s per row", wanted, plural(wanted));
-        buffer_printf(&text, ", and the data have %" PRId64 " of %s", hands[s].width, kinds[s]);
-        if (hands[s].columns.count > 0) {
+        buffer_printf(&text, ", and the data have %" PRId64 " of %s", dealt[k].width, kinds[k]);
+        if (dealt[k].names.count > 0) {
             buffer_append_text(&text, ": ");
-            add_names(&hands[s].columns, "'", 50, &text);
+            add_names(&dealt[k].names, "'", 50, &text);
         }
     }
     buffer_append_text(&text, ". List the columns of each input in --schema: ");
-    add_inputs(hands, &text);
+    add_inputs(dealt, &text);
     if (!any_width)
         buffer_append_text(&text, ", or choose a model that takes any number of columns, such as "
                                   "--model=deepfm");
@@ -194,17 +196,18 @@ static struct status explain_misfit(const struct hand hands[SUITS], bool any_wid
 }
 
 /* Says which columns the inputs take, and which are left out. */
-static void report(const struct file_data_maker *maker, const struct hand hands[SUITS])
+static void report(const struct file_data_maker *maker,
+                   const struct dealt_columns dealt[DEALT_KINDS])
 {
     const struct file_data_request *request = maker->request;
     struct buffer text = { 0 };
 
     buffer_append_text(&text, "no column is named after the model's inputs: as if --schema had ");
-    add_inputs(hands, &text);
-    for (int s = 0; s < SUITS; s++)
-        if (hands[s].feed == NULL && hands[s].columns.count > 0) {
+    add_inputs(dealt, &text);
+    for (int k = 0; k < DEALT_KINDS; k++)
+        if (dealt[k].feed == NULL && dealt[k].names.count > 0) {
             buffer_append_text(&text, "; left out: ");
-            add_names(&hands[s].columns, "'", 50, &text);
+            add_names(&dealt[k].names, "'", 50, &text);
         }
     buffer_append_char(&text, '\0');
     request->warn(request->context, text.data);
@@ -232,12 +235,11 @@ static struct status check_kinds(const struct file_data_maker *maker)
             continue;
         if (!lists && sparse)
             return status_error(STATUS_INVALID_ARGUMENT,
-                                "the model's '%s' takes %" PRId64 " column%s of a table, but these "
-                                "rows are indices and values of any number: choose a model with "
-                                "the inputs 'index' and 'value', such as --model=sparse_deepfm, "
-                                "or --model=sparse_logistic",
-                                feed->spec.name, tensor_spec_row_size(&feed->spec),
-                                plural(tensor_spec_row_size(&feed->spec)));
+                                "the model's '%s' takes columns of a table, but these rows are "
+                                "indices and values of any number: choose a model with the inputs "
+                                "'index' and 'value', such as --model=sparse_deepfm, or "
+                                "--model=sparse_logistic",
+                                feed->spec.name);
         if (lists && !sparse && !ragged)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "the model's '%s' takes a list of any length per row, such as the "
@@ -248,36 +250,36 @@ static struct status check_kinds(const struct file_data_maker *maker)
     return status_ok();
 }
 
-static void put_inputs(struct file_data_maker *maker, const struct hand hands[SUITS])
+static void put_inputs(struct file_data_maker *maker, const struct dealt_columns dealt[DEALT_KINDS])
 {
     struct schema *schema = &maker->schema;
     struct schema_input *inputs =
-        ARENA_ARRAY(maker->arena, struct schema_input, schema->inputs_count + SUITS);
+        ARENA_ARRAY(maker->arena, struct schema_input, schema->inputs_count + DEALT_KINDS);
 
     if (schema->inputs_count > 0)
         memcpy(inputs, schema->inputs, (size_t)schema->inputs_count * sizeof *inputs);
-    for (int s = 0; s < SUITS; s++)
-        if (hands[s].feed != NULL)
+    for (int k = 0; k < DEALT_KINDS; k++)
+        if (dealt[k].feed != NULL)
             inputs[schema->inputs_count++] =
-                (struct schema_input){ .name = hands[s].feed->spec.name,
-                                       .columns = hands[s].columns.texts,
-                                       .columns_count = hands[s].columns.count };
+                (struct schema_input){ .name = dealt[k].feed->spec.name,
+                                       .columns = dealt[k].names.texts,
+                                       .columns_count = dealt[k].names.count };
     schema->inputs = inputs;
 }
 
 struct status file_data_deal_columns(struct file_data_maker *maker)
 {
-    struct hand hands[SUITS] = { 0 };
+    struct dealt_columns dealt[DEALT_KINDS] = { 0 };
 
     if (!may_deal(maker))
         return status_ok();
-    bool found = find_hands(maker, hands);
-    if (!found || !deal_fitting(maker, hands)) {
+    bool found = find_inputs(maker, dealt);
+    if (!found || !deal_fitting(maker, dealt)) {
         TRY(check_kinds(maker));
-        return found ? explain_misfit(hands, maker->request->any_width) : status_ok();
+        return found ? explain_misfit(dealt, maker->request->any_width) : status_ok();
     }
-    report(maker, hands);
-    put_inputs(maker, hands);
+    report(maker, dealt);
+    put_inputs(maker, dealt);
     return status_ok();
 }
 
