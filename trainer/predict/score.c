@@ -13,7 +13,7 @@
 struct scorer {
     struct layers_body body; /* first: build casts */
     const struct signature *signature;
-    const char *config_directory; /* the export whose file tells the loss; NULL: the flags do */
+    const char *config_directory; /* the export whose file tells all settings; NULL: flags do */
     struct arena *arena;
     struct layers_model *description;
     struct training_graph graph;
@@ -133,13 +133,14 @@ static struct status read_config(struct scorer *scorer, const struct flag_values
                                  const char *directory, struct buffer *out)
 {
     bool given = *flags->loss != '\0' || *flags->compile_config != '\0';
+    bool metrics = *flags->metrics != '\0';
 
-    scorer->body.has_flags = given && compile_config_is_flags(flags);
+    scorer->body.has_flags = compile_config_is_flags(flags) && (given || metrics);
     if (given)
         return compile_config_read(flags, out);
     if (strcmp(scorer->signature->method, SIGNATURE_PREDICT) == 0)
         TRY(compile_config_read_export(flags, directory, out));
-    scorer->config_directory = out->size > 0 ? directory : NULL;
+    scorer->config_directory = out->size > 0 && !metrics ? directory : NULL;
     return out->size > 0 ? status_ok() : no_loss(scorer->signature);
 }
 
