@@ -215,7 +215,8 @@ static struct status flush(struct file_writer *writer)
 
 static bool can_write_in_place(const struct file_writer *writer, const char *data, size_t size)
 {
-    return writer->used == 0 && size >= IN_PLACE_MIN && (uintptr_t)data % DIRECT_ALIGNMENT == 0;
+    return writer->used % DIRECT_ALIGNMENT == 0 && size >= IN_PLACE_MIN &&
+           (uintptr_t)data % DIRECT_ALIGNMENT == 0;
 }
 
 /* Writes the blocks of a large piece from where they are: copying 1.6 GB took 0.15 s of the
@@ -224,6 +225,7 @@ static struct status append_direct(struct file_writer *writer, const char *data,
 {
     if (can_write_in_place(writer, data, size)) {
         size_t blocks = size / DIRECT_ALIGNMENT * DIRECT_ALIGNMENT;
+        TRY(flush(writer));
         TRY(write_out(writer, data, blocks));
         data += blocks;
         size -= blocks;

@@ -55,7 +55,7 @@ struct status file_writer_open(const char *path, struct file_writer *out);
 /* Right after file_writer_open: writes past the system's page cache if the file system can
  * (O_DIRECT). For a large file that nobody reads soon: appending waits for the disk, and takes a
  * tenth of the processor time, because the kernel copies nothing. A piece of 1 MiB or more that
- * begins at a page of memory and at a block of 4 KiB in the file is not copied at all. */
+ * begins at a page of memory and at a block of 4 KiB in the file is not copied, but for its end. */
 void file_writer_bypass_cache(struct file_writer *writer);
 struct status file_writer_append(struct file_writer *writer, const void *data, size_t size);
 /* Flushes, fsyncs and closes the file; a failure removes it. */
