@@ -185,6 +185,15 @@ bool node_input_is_ref(const struct node *node, int index)
     return false;
 }
 
+bool node_takes_reference(const struct node *node)
+{
+    for (int i = 0; i < node->inputs_count; i++) {
+        if (node_input_is_ref(node, i))
+            return true;
+    }
+    return false;
+}
+
 /* Graphs of producers up to this version write a scalar shape and a missing shape alike. */
 #define PRODUCER_WITHOUT_UNKNOWN_SHAPE 21
 

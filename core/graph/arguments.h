@@ -43,6 +43,8 @@ struct status node_fill_outputs(struct graph *graph, struct node *node);
 /* Does the op take input `index` as a reference, through which it may write? Of an unknown op:
  * yes. */
 bool node_input_is_ref(const struct node *node, int index);
+/* The same of any input: AssignAdd and QueueDequeue, for example, which op_is_pure calls pure. */
+bool node_takes_reference(const struct node *node);
 
 /* The attribute `shape` of a Placeholder or a variable. */
 struct status node_declared_shape(const struct graph *graph, const struct node *node,

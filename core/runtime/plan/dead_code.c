@@ -12,13 +12,8 @@
 
 static bool has_effect(const struct node *node)
 {
-    if (node->op == NULL || !op_is_pure(node->op) || node->inputs_count == 0)
-        return true;
-    for (int i = 0; i < node->inputs_count; i++) {
-        if (node_input_is_ref(node, i))
-            return true;
-    }
-    return false;
+    return node->op == NULL || !op_is_pure(node->op) || node->inputs_count == 0 ||
+           node_takes_reference(node);
 }
 
 /* Nodes that wait for it then wait for its inputs. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/denormals.h"
+#include "graph/arguments.h"
 #include "graph/control_flow.h"
 #include "runtime/plan/maker.h"
 
@@ -154,7 +155,7 @@ static struct status emit_kernel(struct plan_maker *maker, struct region *region
     struct step step = { .inputs_count = node->inputs_count };
     step.inputs = ARENA_ARRAY(maker->arena, uint32_t, node->inputs_count + 1);
     TRY(emit_functions(maker, region, node, &step));
-    maker->plan->has_effects |= !op_is_pure(node->op);
+    maker->plan->has_effects |= !op_is_pure(node->op) || node_takes_reference(node);
     maker->emitting = node;
     for (int i = 0; i < node->inputs_count; i++)
         TRY(slot_of(maker, region, node->inputs[i], &step.inputs[i]));

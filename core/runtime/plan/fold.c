@@ -241,18 +241,9 @@ static bool gives_objects(const struct node *node)
 }
 
 /* An op that takes a reference may write to it in each run: Assign and AssignAdd of constants. */
-static bool takes_reference(const struct node *node)
-{
-    for (int i = 0; i < node->inputs_count; i++) {
-        if (node_input_is_ref(node, i))
-            return true;
-    }
-    return false;
-}
-
 static bool may_fold(const struct node *node, const struct kernel *kernel)
 {
-    return !gives_objects(node) && !takes_reference(node) && kernel != NULL &&
+    return !gives_objects(node) && !node_takes_reference(node) && kernel != NULL &&
            op_is_pure(node->op) && node->controls_count == 0 && node->inputs_count > 0 &&
            node->outputs_count > 0;
 }

@@ -778,6 +778,40 @@ static void a_stride_that_moves_hides_no_error(void **state)
     teardown(NULL);
 }
 
+/* A NaN that Relu may lose: the run may be repeated only if that does nothing twice. */
+static void a_run_that_counts_is_not_repeated(void **state)
+{
+    (void)state;
+    setup(NULL);
+    struct shape scalar = shape_scalar();
+    struct endpoint v = build(
+        &b, "VariableV2", "v", 0, NULL,
+        (struct attr[]){ attr_type("dtype", DT_FLOAT), attr_shape("shape", &scalar), ATTR_END });
+    struct endpoint one = const_floats("one", scalar, VALUES(1));
+    struct endpoint x = build_placeholder(&b, "x", DT_FLOAT, shape_of(-1, 3, 3, 2));
+    struct endpoint begun = build_binary(&b, "Assign", NULL, v, one);
+    struct endpoint counted = build_binary(&b, "AssignAdd", NULL, v, one);
+    struct endpoint y = conv_plus_computed_image_relu((struct endpoint){
+        build_node(&b, "Neg", NULL, 1, &x, 1, (struct node *[]){ counted.node }, NULL), 0 });
+    struct plan *begins = plan_of(0, NULL, 1, &begun, NULL), *counts = plan_of(1, &x, 1, &y, NULL);
+    struct tensor none = { 0 }, out;
+    assert_runs(begins, none, 1, VALUES(1));
+    assert_true(plan_has(counts, "_FusedConv2D"));
+    float values[18] = { NAN };
+    struct tensor feed = floats(shape_of(1, 3, 3, 2), values);
+    assert_ok(plan_run(counts, run, &feed, &out));
+    assert_true(isnan(tensor_floats(&out)[0]));
+    tensor_release(&out);
+
+    struct endpoint count = build_unary(&b, "Identity", NULL, v);
+    struct plan *reads = plan_of(0, NULL, 1, &count, NULL);
+    assert_runs(reads, none, 1, VALUES(2));
+    plan_destroy(reads);
+    plan_destroy(counts);
+    plan_destroy(begins);
+    teardown(NULL);
+}
+
 /* ---- every activation after every product ---- */
 
 static struct endpoint conv_of_many_channels(struct endpoint x)
@@ -1076,6 +1110,7 @@ int main(void)
     static const struct CMUnitTest plain[] = {
         cmocka_unit_test(a_fused_op_of_another_kind_is_refused),
         cmocka_unit_test(fails_the_same_with_fusing_off),
+        cmocka_unit_test(a_run_that_counts_is_not_repeated),
         cmocka_unit_test(a_stride_that_moves_hides_no_error),
         cmocka_unit_test(a_scale_that_overflows_stays),
         cmocka_unit_test(gives_the_same_in_blocks),
