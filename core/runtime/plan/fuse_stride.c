@@ -49,13 +49,15 @@ static bool are_steps(const int64_t list[4])
            list[2] <= STRIDE_MAX && list[3] == 1;
 }
 
-/* The dimensions of the filter of a convolution of images, and its stride; NULL: not one. */
+/* The dimensions of the filter of a convolution of images, and its stride; NULL: not one, or one of a
+ * file that adds an image, of which all pixels are there. */
 static const int64_t *read_convolution(const struct fuse *fuse, const struct node *node,
                                        struct stride *out)
 {
     int64_t strides[4], dilations[4] = { 1, 1, 1, 1 }; /* the default */
-    if (!(op_is(node, "Conv2D") || op_is(node, "_FusedConv2D")) || !is_float(node) ||
-        !node_is_nhwc(node) || node->inputs_count < 2 || !read_ints(node, "strides", strides))
+    if (!(op_is(node, "Conv2D") || op_is(node, "_FusedConv2D")) || node_has_addend(node) ||
+        !is_float(node) || !node_is_nhwc(node) || node->inputs_count < 2 ||
+        !read_ints(node, "strides", strides))
         return NULL;
     read_ints(node, "dilations", dilations);
     if (!are_steps(strides) || !are_steps(dilations))
