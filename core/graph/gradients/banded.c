@@ -117,7 +117,8 @@ struct status gradient_banded_triangular_solve(struct gradient_context *c)
     const struct endpoint inputs[] = { input(c, 0), dy(c) };
     bool lower, is_adjoint;
 
-    if (shape->rank < 2 || shape->dims[shape->rank - 2] < 0)
+    if (shape->rank < 2 || shape->dims[shape->rank - 2] < 0 ||
+        shape->dims[shape->rank - 2] > INT32_MAX) /* a declared shape may be of any size */
         return not_constant(c, "the number of bands of its matrix");
     TRY(node_attr_bool(c->node, "lower", &lower));
     TRY(node_attr_bool(c->node, "adjoint", &is_adjoint));

@@ -88,6 +88,8 @@ static struct endpoint kronecker(struct gradient_context *c, struct endpoint a, 
                   binary(c, "Reshape", b, build_const_ints(c->builder, NULL, 5, inner)));
 }
 
+#define SIDE_MAX 46340 /* the sizes of the system are int32, and its side is the square of this */
+
 /* Of the root r: r dr + dr r = dy is a linear system in the elements of dr. As in TensorFlow, no
  * complex number is conjugated. */
 struct status gradient_matrix_square_root(struct gradient_context *c)
@@ -98,6 +100,11 @@ struct status gradient_matrix_square_root(struct gradient_context *c)
     TRY(read_sides(c, &side, &columns));
     if (side == 0)
         return flow(c, 0, dy(c));
+    if (side > SIDE_MAX) /* a declared shape may be of any size */
+        return status_error(STATUS_UNIMPLEMENTED,
+                            "node '%s': MatrixSquareRoot has a gradient for matrices of up to %d "
+                            "rows only",
+                            c->node->name, SIDE_MAX);
     int32_t n = (int32_t)side;
     const int32_t square[] = { -1, n, n }, system[] = { -1, n * n, n * n },
                   column[] = { -1, n * n, 1 };
