@@ -251,16 +251,23 @@ static struct json_value merge(const struct json_value *base, const struct json_
     return merged;
 }
 
+/* Does it have a layer of the policy mixed_float16, also in a model inside it? */
+static bool has_mixed_float16(const struct layers_model *model)
+{
+    for (int i = 0; i < model->layers_count; i++) {
+        const struct layer *layer = &model->layers[i];
+        if (layer->dtype == DT_HALF || (layer->model != NULL && has_mixed_float16(layer->model)))
+            return true;
+    }
+    return false;
+}
+
 /* Is its policy mixed_float16? Keras does not print that of a Functional model, which is most often
  * the one of its layers. */
 static bool is_mixed_float16(const struct layers_model *model, const struct json_value *config)
 {
-    if (model->policy == DT_HALF || !json_value_is_null(json_value_get(config, "dtype")))
-        return model->policy == DT_HALF;
-    for (int i = 0; i < model->layers_count; i++)
-        if (model->layers[i].dtype == DT_HALF)
-            return true;
-    return false;
+    return json_value_is_null(json_value_get(config, "dtype")) ? has_mixed_float16(model)
+                                                               : model->policy == DT_HALF;
 }
 
 /* Does Keras scale the loss? It does unless "auto_scale_loss" is false. */
