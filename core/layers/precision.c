@@ -2,11 +2,6 @@
 #include "layers/precision.h"
 #include "layers/build_state.h"
 
-static bool is_narrow(enum dtype dtype)
-{
-    return dtype == DT_HALF || dtype == DT_BFLOAT16;
-}
-
 /* The type to which Keras promotes the floating inputs; float32 if there are none. */
 static enum dtype promoted_type(int count, const struct layer_value *inputs)
 {
@@ -17,7 +12,7 @@ static enum dtype promoted_type(int count, const struct layer_value *inputs)
         if (dtype_is_floating(own))
             type = type == DT_INVALID || type == own ? own : DT_FLOAT;
     }
-    return is_narrow(type) ? type : DT_FLOAT;
+    return dtype_is_half(type) ? type : DT_FLOAT;
 }
 
 /* Casts floats of another type to this one. */
@@ -61,10 +56,10 @@ bool precision_begin(struct layer_context *context, const struct layer *layer, s
     const int count = io->call->inputs_count;
     const bool widens = (own & LAYER_COMPUTES_FLOATS) != 0;
 
-    out->type = own & LAYER_HAS_NO_POLICY ? promoted_type(count, io->inputs)
-                : is_narrow(layer->dtype) ? layer->dtype
-                                          : DT_FLOAT;
-    if (context->keras2 && is_narrow(out->type)) {
+    out->type = own & LAYER_HAS_NO_POLICY     ? promoted_type(count, io->inputs)
+                : dtype_is_half(layer->dtype) ? layer->dtype
+                                              : DT_FLOAT;
+    if (context->keras2 && dtype_is_half(out->type)) {
         layer_refuse(context, layer, "a policy of 16 bits in a model of Keras 2");
         return false;
     }
@@ -75,7 +70,7 @@ bool precision_begin(struct layer_context *context, const struct layer *layer, s
     if (widens)
         io->inputs = round_inputs(context, DT_FLOAT, count, io->inputs);
     context->build->rounds_variables =
-        is_narrow(out->type) && !(own & LAYER_KEEPS_VARIABLES) ? out->type : DT_INVALID;
+        dtype_is_half(out->type) && !(own & LAYER_KEEPS_VARIABLES) ? out->type : DT_INVALID;
     builder_set_float(b, widens ? DT_FLOAT : out->type);
     return true;
 }

@@ -68,6 +68,12 @@ bool dtype_is_floating(enum dtype dtype);
 bool dtype_is_complex(enum dtype dtype);
 bool dtype_is_integer(enum dtype dtype); /* signed or not; neither bool nor quantised types */
 
+/* Is it a floating type of 16 bits? */
+static inline bool dtype_is_half(enum dtype dtype)
+{
+    return dtype == DT_HALF || dtype == DT_BFLOAT16;
+}
+
 /* Sets of types, for kernel tables. */
 typedef uint64_t dtype_set;
 #define DTYPES(dtype) ((dtype_set)1 << (dtype))

@@ -348,10 +348,10 @@ static void name_outputs(struct layer_context *context, const struct layers_mode
         const char *name = model->outputs_count == 1
                                ? "y"
                                : arena_printf(context->arena, "y/%s", model->outputs[i].name);
-        enum dtype dtype = status_is_ok(context->builder.status) ? endpoint_dtype(*output) : 0;
-        *output = dtype == DT_HALF || dtype == DT_BFLOAT16
-                      ? build_cast(&context->builder, name, *output, DT_FLOAT)
-                      : build_unary(&context->builder, "Identity", name, *output);
+        bool is_half =
+            status_is_ok(context->builder.status) && dtype_is_half(endpoint_dtype(*output));
+        *output = is_half ? build_cast(&context->builder, name, *output, DT_FLOAT)
+                          : build_unary(&context->builder, "Identity", name, *output);
     }
 }
 

@@ -86,11 +86,6 @@ typedef float round_step(float x);
 /* sum[i] += x[i], of any real type. */
 void add_elements(enum dtype dtype, const void *x, void *sum, int64_t count);
 
-static inline bool dtype_is_half(enum dtype dtype)
-{
-    return dtype == DT_HALF || dtype == DT_BFLOAT16;
-}
-
 /* Element i of a tensor of any floating type; floating_store rounds the value to the type. */
 double floating_element(const struct tensor *x, int64_t i);
 /* The same for any real type. */
