@@ -14,15 +14,15 @@
 /* GnuTLS would make two system calls to read a record, and one to write it. It reads from and
  * writes to these buffers instead, and the socket sees large pieces. A buffer exists only while it
  * holds bytes: ten thousand idle connections cost none. */
-#define RECEIVE_BYTES    (64 << 10)
-#define SEND_BYTES       (256 << 10)          /* encrypted ahead of the socket */
-#define RECORD_BYTES     (16 << 10)           /* the content of a TLS record at most */
-#define ROOM_BYTES       (RECORD_BYTES + 512) /* a whole TLS record at most */
+#define RECEIVE_BYTES       (64 << 10)
+#define SEND_BYTES          (256 << 10)          /* encrypted ahead of the socket */
+#define RECORD_BYTES        (16 << 10)           /* the content of a TLS record at most */
+#define ROOM_BYTES          (RECORD_BYTES + 512) /* a whole TLS record at most */
 /* The most that may come before the first content, or between two pieces of it. GnuTLS keeps a
  * message of TLS itself, which may have 16 MiB, until it is complete. A client's chain of
  * certificates has some KiB; a server's list of the CAs that it trusts may have 64 KiB. */
-#define CLIENT_QUIET_MAX ((size_t)64 << 10)
-#define SERVER_QUIET_MAX ((size_t)256 << 10)
+#define CLIENT_OVERHEAD_MAX ((size_t)64 << 10)
+#define SERVER_OVERHEAD_MAX ((size_t)256 << 10)
 
 struct tls_transport {
     struct transport transport;
@@ -33,8 +33,8 @@ struct tls_transport {
     gnutls_typed_vdata_st expected[2];
     char *received; /* NULL: nothing */
     size_t received_at, received_end;
-    size_t quiet_bytes; /* received since the last content */
-    char *sending;      /* NULL: nothing */
+    size_t overhead_bytes; /* received since the last content */
+    char *sending;         /* NULL: nothing */
     size_t sending_at, sending_end;
     bool is_charged;  /* `sending` is, because the peer did not take all of it at once */
     size_t held_back; /* 1: the last encrypted byte has not been reported as written */
@@ -51,14 +51,14 @@ static bool later(int error)
     return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
-static size_t quiet_max(const struct tls_transport *connection)
+static size_t overhead_max(const struct tls_transport *connection)
 {
-    return connection->tls->server ? CLIENT_QUIET_MAX : SERVER_QUIET_MAX;
+    return connection->tls->server ? CLIENT_OVERHEAD_MAX : SERVER_OVERHEAD_MAX;
 }
 
-static bool is_too_quiet(const struct tls_transport *connection)
+static bool has_too_much_overhead(const struct tls_transport *connection)
 {
-    return connection->quiet_bytes > quiet_max(connection);
+    return connection->overhead_bytes > overhead_max(connection);
 }
 
 static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
@@ -81,8 +81,8 @@ static ssize_t pull(gnutls_transport_ptr_t context, void *data, size_t size)
         size = left;
     memcpy(data, connection->received + connection->received_at, size);
     connection->received_at += size;
-    connection->quiet_bytes += size;
-    if (is_too_quiet(connection)) {
+    connection->overhead_bytes += size;
+    if (has_too_much_overhead(connection)) {
         gnutls_transport_set_errno(connection->session, EMSGSIZE);
         return -1;
     }
@@ -177,10 +177,10 @@ static struct status tls_handshake(struct transport *transport, enum transport_w
     if (error < 0 && error != GNUTLS_E_AGAIN)
         gnutls_alert_send_appropriate(connection->session, error);
     int flushed = flush(connection);
-    if (is_too_quiet(connection))
+    if (has_too_much_overhead(connection))
         return status_error(STATUS_UNAVAILABLE,
                             "TLS: the peer sent over %zu bytes without completing the handshake",
-                            quiet_max(connection));
+                            overhead_max(connection));
     if (error < 0 && error != GNUTLS_E_AGAIN)
         return tls_handshake_error(connection->session, connection->keys, connection->host, error);
     if (flushed < 0)
@@ -213,9 +213,9 @@ static ssize_t broken(struct tls_transport *connection, ssize_t error)
 {
     if (error == GNUTLS_E_AGAIN) {
         errno = EAGAIN;
-    } else if (is_too_quiet(connection)) {
+    } else if (has_too_much_overhead(connection)) {
         snprintf(connection->trouble, sizeof connection->trouble,
-                 "TLS: the peer sent over %zu bytes without content", quiet_max(connection));
+                 "TLS: the peer sent over %zu bytes without content", overhead_max(connection));
         errno = EPROTO;
     } else if (error == GNUTLS_E_PULL_ERROR || error == GNUTLS_E_PUSH_ERROR) {
         errno = ECONNRESET;
@@ -236,7 +236,7 @@ static ssize_t tls_read(struct transport *transport, const struct iovec *to, int
         for (size_t at = 0; at < to[i].iov_len && got > 0; at += (size_t)got) {
             got = receive(connection, (char *)to[i].iov_base + at, to[i].iov_len - at);
             total += got > 0 ? (size_t)got : 0;
-            connection->quiet_bytes = got > 0 ? 0 : connection->quiet_bytes;
+            connection->overhead_bytes = got > 0 ? 0 : connection->overhead_bytes;
         }
     }
     forget_received(connection);
