@@ -6,9 +6,8 @@
 static const char usage[] =
     "usage: pstrain doctor [flags]\n\n"
     "Connects to every task of the cluster that the flags, TF_CONFIG, Slurm or MPI describe, and\n"
-    "prints which of them answer. Give it the flags of a task: those below count, and the others "
-    "of\n"
-    "`pstrain --help` are ignored.";
+    "prints which of them answer. Give it the flags of a task: those below count, and the others\n"
+    "of `pstrain --help` are ignored.";
 
 static struct status examine(struct session *session, int argc, char **argv)
 {

@@ -13,8 +13,9 @@
  * after its op. `scope` is put in front of every name.
  *
  * With `float_dtype`, code that was written for floats builds nodes of a 16-bit type: DT_FLOAT then
- * stands for that type in attributes that are given and in constants. Placeholders, variables,
- * arguments of functions and random numbers keep their type.
+ * stands for that type in attributes that are given and in constants. Placeholders keep their type,
+ * and so does an op whose type is not given, such as StatelessRandomUniform. Variables and
+ * arguments of functions would not: build them while it is DT_INVALID.
  */
 #ifndef GRAPH_BUILD_H
 #define GRAPH_BUILD_H

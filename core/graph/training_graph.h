@@ -45,8 +45,8 @@ struct training_feed {
     const int64_t *ignored_class;
     bool takes_shares; /* a class that may also be given as a share of each class */
     bool is_binary;    /* a label that is 0 or 1, or a probability */
-    /* For an input of integers: the rows of the smallest table whose row numbers they are. 0: they
-     * are none, or it is unknown */
+    /* For an input of row numbers: how many rows the smallest table has that is read by them. 0: no
+     * table is, or the graph does not tell */
     int64_t table_rows;
     bool is_example;     /* an input of serialized tf.Examples, which the graph parses */
     enum raw_values raw; /* for an input: the conversions of the schema that the graph itself

@@ -77,7 +77,7 @@ struct layer_context {
     enum layers_mode mode;
     bool keras2;               /* use the formulas of Keras 2 where Keras 3 changed them */
     bool any_width;            /* the inputs may have other widths than those of the description */
-    struct build_state *build; /* for what build_state.h names, not for a class */
+    struct build_state *build; /* few classes read it: see build_state.h */
 };
 
 /* The dtypes that a layer accepts. */
@@ -166,8 +166,9 @@ void layer_fail(struct layer_context *context, const struct layer *layer, const 
 void layer_refuse(struct layer_context *context, const struct layer *layer, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* x as the type that floats stand for, even if the policy has 16 bits: what follows is computed in
- * float32 until layer_narrow, which gives back its result in the former type. */
+/* Between these two, a function computes in float32 although its layer's policy has 16 bits.
+ * layer_widen returns x as float32; layer_narrow takes its `before`, and returns the result in the
+ * type of the policy. */
 struct endpoint layer_widen(struct layer_context *context, struct endpoint x, enum dtype *before);
 struct endpoint layer_narrow(struct layer_context *context, struct endpoint x, enum dtype before);
 

@@ -95,8 +95,8 @@ struct status kernel_output_typed(struct kernel_context *context, int index, enu
  * dtype fit: for element-wise loops. */
 struct status kernel_output_forward(struct kernel_context *context, int index, int input,
                                     const struct shape *shape, struct tensor **out);
-/* A kernel that overwrites an input before it knows whether it succeeds asks first whether it may.
- * When it fails, it returns kernel_repeat: the whole run is repeated, in which no kernel may. */
+/* May a kernel overwrite an input before it knows whether it succeeds? If it then fails, it returns
+ * kernel_repeat: the executor repeats the whole run, in which no kernel may. */
 bool kernel_may_spoil_input(const struct kernel_context *context);
 struct status kernel_repeat(struct kernel_context *context);
 /* Makes the caller's tensor (tensor_acquire, …) the output, and takes it over. */

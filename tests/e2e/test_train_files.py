@@ -518,7 +518,7 @@ class TrainFiles(FilesTestCase):
         path = self.write("line.csv", "x,y\n" + rows)
         flags = ["--model=linear", "--train_files=" + path, "--label_column=y", "--export_dir=" + self.path("line/1")]
         self.assertIn("column 'x' holds text ('NA' is not a number)", self.train(*flags, code=2))
-        self.assertIn("line 2: column 'x': no value; a \"default\"", self.train(*flags, "--na_value=NA", code=1))
+        self.assertIn("line 2: column 'x': no value: give the column a \"default\"", self.train(*flags, "--na_value=NA", code=1))
         schema = json.loads(run("pstrain", "schema", "--na_value=NA", path).stdout)
         self.assertEqual([column["dtype"] for column in schema["columns"]], ["float32", "float32"])
         schema["columns"][0]["default"] = 0

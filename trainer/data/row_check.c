@@ -104,8 +104,8 @@ static struct status check_dense(const struct row_tensor *tensor, const struct r
                                          : status_ok();
     if (count == 0)
         return status_error(STATUS_INVALID_ARGUMENT,
-                            "no value; a \"default\" in --schema would stand for it, as "
-                            "`pstrain schema --normalize` gives features");
+                            "no value: give the column a \"default\" in --schema, as "
+                            "`pstrain schema --normalize` does for features");
     if (count != (size_t)part->from->width)
         return status_error(STATUS_INVALID_ARGUMENT, "%zu values, expected %" PRId64, count,
                             part->from->width);

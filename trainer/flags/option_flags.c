@@ -162,9 +162,9 @@ static const struct flag rows[] = {
       .help = "batches whose mean gradient makes a step; 0: as the model says, or else 1", .min = 0,
       .max = 1e6 },
     { "loss_scale_factor", FLAG_DOUBLE, &values.loss_scale_factor, "0",
-      .help = "factor of the loss before its gradients are taken, by which they are then "
-              "divided: small ones then do not become 0 in layers of half precision; 0: as the "
-              "model says, or else 1",
+      .help = "multiply the loss by this factor and divide the gradients by it, so that small "
+              "gradients do not become 0 in layers of half precision; 0: as the model says, or "
+              "else 1",
       .min = 0, .max = 1e30 },
     { "initial_scale", FLAG_DOUBLE, &values.initial_scale, "0",
       .help = "the same for a dynamic factor with this initial value. If a gradient is not "

@@ -7,6 +7,8 @@
 #include "trainer/optimizers/average.h"
 #include "trainer/options/learning_rate.h"
 
+#define KERAS_INITIAL_SCALE 32768 /* of a LossScaleOptimizer that Keras adds itself */
+
 /* Settings of Keras' classes with which they are other optimizers here. */
 static const struct {
     const char *class, *setting, *optimizer;
@@ -151,8 +153,6 @@ static struct status check_common(const char *name, double value, double min, do
     return status_error(STATUS_INVALID_ARGUMENT, "%s is %g, must be %g to %g", name, value, min,
                         max);
 }
-
-#define KERAS_INITIAL_SCALE 32768 /* of a LossScaleOptimizer that Keras adds itself */
 
 /* A constant factor from a flag replaces the description's LossScaleOptimizer, and the one that
  * Keras would add (`scales`). */

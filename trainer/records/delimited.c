@@ -178,8 +178,7 @@ static struct status pass_lines(struct text_input *input, int count)
         if (end == NULL)
             return status_error(STATUS_INVALID_ARGUMENT,
                                 "the file has %d lines, and --skip_lines=%d", i, count);
-        input->at = (size_t)(end + 1 - input->data);
-        input->line++;
+        delimited_advance(input, end + 1);
     }
     return status_ok();
 }
@@ -190,16 +189,14 @@ static struct status pass_empty_lines(struct text_input *input, const struct dia
 {
     bool one =
         dialect->names == NULL && options->column_names != NULL && options->column_names_count == 1;
-    const char *end = NULL;
+    const char *end;
 
     for (bool empty = !one; empty;) {
         TRY(text_input_line(input, &end));
         const char *at = input->data + input->at;
         empty = end == at || (end == at + 1 && *at == '\r');
-        if (empty) {
-            input->at = (size_t)(end + 1 - input->data);
-            input->line++;
-        }
+        if (empty)
+            delimited_advance(input, end + 1);
     }
     return status_ok();
 }

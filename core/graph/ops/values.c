@@ -83,7 +83,8 @@ static void of_concat(const struct node *node, struct value_search *search, stru
     }
 }
 
-/* x[begin:end:stride] or x[i] of a vector. Of the masks, bit 0 counts. */
+/* x[begin:end:stride] or x[i] of a vector. The vector is dimension 0, so that only bit 0 of each
+ * mask matters. */
 static void of_strided_slice(const struct node *node, struct value_search *search,
                              struct values *out)
 {

@@ -35,7 +35,7 @@
         .build = function,                                         \
         .mask = mask_passed_on,                                    \
     }
-/* Like MASKED_LAYER_CLASS, for a layer that only moves elements, of any type. */
+/* Like LAYER_CLASS, for a layer that only moves elements, of any type. */
 #define ALIKE_LAYER_CLASS(noun, class_name, class_args, function) \
     const struct layer_class layer_##noun = {                     \
         .name = class_name,                                       \

@@ -19,7 +19,7 @@ static bool is_one(const struct tensor *constant)
     return constant != NULL && constant->size == 1;
 }
 
-/* counts[begin : end] with stride 1, or counts[begin]. Of the masks, bit 0 counts. */
+/* counts[begin : end] with stride 1, or counts[begin]. Only bit 0 of each mask matters. */
 static struct row_fact slice_counts(const struct rows *rows, const struct node *node)
 {
     const struct row_fact *counts = input_fact(rows, node, 0);

@@ -39,7 +39,7 @@ struct conv2d_onednn_spec {
                             convolution, [height, width, channels / groups, filters], is an argument
                             of each run */
     const float *bias;   /* [filters] or NULL, kept by the caller */
-    int64_t adds;        /* 1: the result is added to what `out` holds, before the activation */
+    int64_t adds;        /* 1: adds what `out` holds, before the activation */
     enum conv_activation activation;
     float alpha;
 };
@@ -58,8 +58,8 @@ struct conv2d_onednn_size {
 
 enum conv_outcome {
     CONV_DONE,
-    CONV_REFUSED, /* `out` is as before */
-    CONV_SPOILT,  /* and was written */
+    CONV_REFUSED, /* not computed. If the spec adds, `out` still holds what it would add to */
+    CONV_SPOILT,  /* not computed, and `out` was overwritten */
 };
 
 /**
