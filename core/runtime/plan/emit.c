@@ -21,12 +21,14 @@ static uint32_t slots_take(struct plan_maker *maker, int count, int owner)
         plan->constants = xrealloc(plan->constants, capacity * sizeof *plan->constants);
         maker->owners = xrealloc(maker->owners, capacity * sizeof *maker->owners);
         maker->stamps = xrealloc(maker->stamps, capacity * sizeof *maker->stamps);
+        maker->takers = xrealloc(maker->takers, capacity * sizeof *maker->takers);
         maker->slots_capacity = capacity;
     }
     for (uint32_t slot = first; slot < wanted; slot++) {
         plan->constants[slot] = NULL;
         maker->owners[slot] = owner;
         maker->stamps[slot] = 0;
+        maker->takers[slot] = 0;
     }
     plan->slots_count = wanted;
     return first;

@@ -55,14 +55,6 @@ static bool is_last_use(struct liveness *walk, uint32_t slot)
     return false;
 }
 
-static int uses_of(const struct step *step, uint32_t slot)
-{
-    int uses = 0;
-    for (int i = 0; i < step->inputs_count; i++)
-        uses += (step->inputs[i] & SLOT_INDEX) == slot;
-    return uses;
-}
-
 static int captures_of(const struct step *step)
 {
     int count = 0;
@@ -84,15 +76,19 @@ static void note_captures(struct liveness *walk, const struct step *step)
     }
 }
 
+/* An input may take the value, unless the step uses the slot again. */
 static void note_inputs(struct liveness *walk, struct step *step)
 {
+    int *takers = walk->maker->takers;
     for (int i = 0; i < step->inputs_count; i++) {
         uint32_t slot = step->inputs[i];
-        if (!is_last_use(walk, slot))
-            continue;
-        walk->releases[walk->releases_count++] = slot;
-        if (uses_of(step, slot) == 1)
+        if (is_last_use(walk, slot)) {
+            walk->releases[walk->releases_count++] = slot;
             step->inputs[i] |= SLOT_LAST;
+            takers[slot] = i;
+        } else if (takers[slot] < i && step->inputs[takers[slot]] == (slot | SLOT_LAST)) {
+            step->inputs[takers[slot]] = slot;
+        }
     }
 }
 

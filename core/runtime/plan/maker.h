@@ -96,6 +96,7 @@ struct plan_maker {
     uint32_t slots_capacity;
     int *owners; /* [slots] the block that writes the slot; -1: none, a constant or a feed */
     int *stamps; /* [slots] liveness.c's mark */
+    int *takers; /* [slots] which input of its last user may take the value */
     int stamp;
     const struct node *emitting; /* the node whose step is being made; NULL: none */
     struct constant_use *uses;

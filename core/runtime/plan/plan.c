@@ -44,6 +44,7 @@ static void maker_finish(struct plan_maker *maker)
     free(maker->claims);
     free(maker->owners);
     free(maker->stamps);
+    free(maker->takers);
     run_destroy(maker->run);
 }
 
