@@ -49,8 +49,8 @@ static bool are_steps(const int64_t list[4])
            list[2] <= STRIDE_MAX && list[3] == 1;
 }
 
-/* The dimensions of the filter of a convolution of images, and its stride; NULL: not one, or one of a
- * file that adds an image, of which all pixels are there. */
+/* The dimensions of the filter of a convolution of images, and its stride; NULL: not one, or one of
+ * a file that adds an image, of which all pixels are there. */
 static const int64_t *read_convolution(const struct fuse *fuse, const struct node *node,
                                        struct stride *out)
 {
