@@ -63,8 +63,8 @@ static struct endpoint hard_sigmoid(struct layer_context *context, struct endpoi
             build_by_number(b, "AddV2", build_by_number(b, "Mul", x, 0.2f), 0.5f);
         return build_by_number(b, "Minimum", build_unary(b, "Relu", NULL, line), 1);
     }
-    return build_by_number(
-        b, "Mul", build_unary(b, "Relu6", NULL, build_by_number(b, "AddV2", x, 3)), 1.0f / 6);
+    return build_by_number(b, "RealDiv",
+                           build_unary(b, "Relu6", NULL, build_by_number(b, "AddV2", x, 3)), 6);
 }
 
 static struct endpoint hard_silu(struct layer_context *context, struct endpoint x)

@@ -40,10 +40,11 @@ struct cell {
     const struct activation *activation;
     const struct activation *recurrent_activation; /* NULL for cell_simple */
     /* The same in every step: the recurrent kernel in `parts` pieces of gates, the dropout masks
-     * of the gates if `dropped`, and the recurrent bias of a GRU with reset_after. */
+     * of the gates if `dropped`, and the recurrent bias of a GRU with reset_after or the bias of an
+     * LSTM that adds_bias_last. */
     struct endpoint constants[CELL_CONSTANTS_MAX];
     int constants_count, parts;
-    bool dropped;
+    bool dropped, adds_bias_last;
 };
 
 /* Initializes a cell from the arguments of `layer`. */

@@ -85,8 +85,12 @@ static void lstm_step(struct layer_context *context, const struct cell *cell,
 {
     struct endpoint gates[4];
     struct endpoint product = recurrent_product(context, cell, constants, states[0]);
+    struct endpoint sum = binary(context, "AddV2", product, x);
 
-    split(context, binary(context, "AddV2", product, x), 4, gates);
+    if (cell->adds_bias_last)
+        sum = build_binary(&context->builder, "BiasAdd", NULL, sum,
+                           constants[cell->constants_count - 1]);
+    split(context, sum, 4, gates);
     for (int i = 0; i < 4; i++)
         gates[i] = activation_build(context, i == 2 ? cell->activation : cell->recurrent_activation,
                                     gates[i]);
@@ -222,7 +226,7 @@ static struct endpoint first_step(struct layer_context *context, struct endpoint
  * piece per gate if each has its own dropout mask. If a GRU applies the reset gate before the
  * product, its candidate needs a piece of its own. */
 static void make_constants(struct layer_context *context, struct cell *cell,
-                           struct endpoint projection, struct endpoint bias)
+                           struct endpoint projection, struct endpoint step_bias)
 {
     const struct cell_class *class = cell->class;
     struct endpoint kernel = variable(context, cell, "recurrent_kernel", "recurrent",
@@ -247,8 +251,8 @@ static void make_constants(struct layer_context *context, struct cell *cell,
         draw_masks(context, cell, rate, like, cell->parts, cell->constants + cell->parts);
         cell->constants_count += cell->parts;
     }
-    if (cell->reset_after && cell->use_bias)
-        cell->constants[cell->constants_count++] = bias;
+    if (step_bias.node != NULL)
+        cell->constants[cell->constants_count++] = step_bias;
 }
 
 /* A row of a GRU's bias [2, columns]: the input's or the recurrent one. */
@@ -293,6 +297,16 @@ static struct endpoint project_input(struct layer_context *context, const struct
     return concat(context, count, products);
 }
 
+/* Keras adds the bias of an LSTM to the sum of both products, unless each gate has its own mask in
+ * training. With 16 bits, where each sum is rounded, the order matters; in float32, adding it to
+ * the projection saves an addition per step. */
+static bool adds_bias_last(const struct layer_context *context, const struct cell *cell)
+{
+    return cell->class == &cell_lstm && cell->use_bias &&
+           context->builder.float_dtype != DT_INVALID &&
+           layer_arg(cell->layer, "recurrent_dropout")->number == 0;
+}
+
 struct endpoint cell_project(struct layer_context *context, struct cell *cell, struct endpoint x)
 {
     struct builder *b = &context->builder;
@@ -300,7 +314,7 @@ struct endpoint cell_project(struct layer_context *context, struct cell *cell, s
     int64_t columns = cell->class->gates * cell->units;
     struct endpoint kernel =
         variable(context, cell, "kernel", "kernel", shape_of(shape.dims[2], columns));
-    struct endpoint bias = { 0 }, recurrent_bias = { 0 };
+    struct endpoint bias = { 0 }, step_bias = { 0 };
     const int64_t dims[] = { SIZE_OF(0), SIZE_OF(1), columns };
 
     /* Keras' order of the variables: kernel, recurrent_kernel, bias */
@@ -308,14 +322,18 @@ struct endpoint cell_project(struct layer_context *context, struct cell *cell, s
     if (cell->use_bias)
         bias = bias_variable(context, cell);
     if (cell->use_bias && cell->reset_after) {
-        recurrent_bias = bias_row(context, bias, 1, columns);
+        step_bias = bias_row(context, bias, 1, columns);
         bias = bias_row(context, bias, 0, columns);
+    } else if (adds_bias_last(context, cell)) {
+        cell->adds_bias_last = true;
+        step_bias = bias;
+        bias = (struct endpoint){ 0 };
     }
     struct endpoint y = project_input(context, cell, x, kernel);
-    if (cell->use_bias)
+    if (bias.node != NULL)
         y = build_binary(b, "BiasAdd", NULL, y, bias);
     y = build_reshape(b, y, x, 3, dims);
     if (status_is_ok(b->status))
-        make_constants(context, cell, y, recurrent_bias);
+        make_constants(context, cell, y, step_bias);
     return y;
 }
