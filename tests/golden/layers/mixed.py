@@ -39,7 +39,7 @@ def operated(a):
 
 
 MODELS = {
-    "dense": lambda: sequential(L.Input((5,)), L.Dense(8, activation="tanh", kernel_regularizer="l2", activity_regularizer="l2"), L.Dropout(0.0), L.Dense(
+    "dense": lambda: sequential(L.Input((5,)), L.Dense(8, activation="tanh", kernel_regularizer="l2"), L.Dropout(0.0), L.Dense(
         6, activation=L.LeakyReLU(0.2)), L.Dense(6, activation="gelu", dtype="float32"), L.Dense(6, activation="softplus"), L.PReLU(), L.Dense(3)),
     "norms": lambda: sequential(L.Input((4, 6)), L.LayerNormalization(), L.Dense(6), L.GroupNormalization(3), L.Dense(6), L.RMSNormalization(), L.Dense(
         6), L.UnitNormalization(), L.Flatten(), L.Dense(3)),
@@ -55,22 +55,34 @@ MODELS = {
     "operations": lambda: functional([(5,)], operated),
     "inner": lambda: sequential(L.Input((5,)), keras.Sequential([L.Input((5,)), L.LayerNormalization(name="n"), L.Dense(4, activation="tanh", name="d")], name="part"), L.Dense(
         2, dtype="float32")),
+    "gates": lambda: sequential(L.Input((5, 4)), L.LSTM(4, return_sequences=True, recurrent_activation="hard_sigmoid"), L.Dense(5, activation="hard_silu"), L.LSTM(
+        3, recurrent_dropout=1e-9), L.Dense(2)),
 }
-HALF = ("dense", "norms", "moments", "images", "sequence")  # the two types differ in their range, which these depend on most
-for policy in ("mixed_bfloat16", "mixed_float16"):
+HALF = ("dense", "norms", "moments", "images", "sequence", "gates")  # the two types differ in their range, which these depend on most
+
+
+def begin(policy):
+    """clear_session also forgets the policy."""
+    keras.backend.clear_session()
     keras.config.set_dtype_policy(policy)
+    cases.random = np.random.RandomState(3)
+
+
+def case(policy, name, model, **more):
+    assert '"name": "%s"' % policy in model.to_json(), name
+    cases.case("%s_%s" % (policy, name), model, trained=True, masked=True, **more)
+
+
+for policy in ("mixed_bfloat16", "mixed_float16"):
     for name, make in MODELS.items():
         if policy == "mixed_float16" and name not in HALF:
             continue
-        keras.backend.clear_session()
-        cases.random = np.random.RandomState(3)
+        begin(policy)
         more = {"inputs": [np.array([[1, 2, 0, 0], [3, 6, 5, 0], [4, 4, 1, 2]], np.float32)]} if name == "embedded" else {}
-        cases.case("%s_%s" % (policy, name), make(), trained=True, masked=True, **more)
+        case(policy, name, make(), **more)
     if policy == "mixed_float16":
         break
-    keras.backend.clear_session()
-    cases.random = np.random.RandomState(3)
-    cases.case(policy + "_softmax", sequential(L.Input((5,)), L.Dense(8, activation="relu6"), L.Dense(4, activation="softmax")),
-               loss="sparse_categorical_crossentropy", trained=True, masked=True)
-    cases.case(policy + "_last_float", sequential(L.Input((5,)), L.Dense(8, activation="tanh"), L.Dense(4), L.Activation("softmax", dtype="float32")),
-               loss="sparse_categorical_crossentropy", trained=True, masked=True)
+    begin(policy)
+    case(policy, "softmax", sequential(L.Input((5,)), L.Dense(8, activation="relu6"), L.Dense(4, activation="softmax")), loss="sparse_categorical_crossentropy")
+    case(policy, "last_float", sequential(L.Input((5,)), L.Dense(8, activation="tanh"), L.Dense(4), L.Activation("softmax", dtype="float32")),
+         loss="sparse_categorical_crossentropy")
