@@ -150,6 +150,10 @@ class Predict(TestCase):
         self.assertEqual(len(got), 6, got)
         got, = self.lines("--predict_files=" + file, "--evaluate", "--metrics=[null, [\"mse\"]]", *flags, model=self.path("two", "1"))
         self.assertEqual(len(got), 5, got)
+        done = self.predict("--predict_files=" + file, "--evaluate", "--metrics=mea", *flags, model=self.path("two", "1"))
+        self.assertEqual(done.returncode, 2, done)
+        self.assertIn("--metrics: ", done.stderr)
+        self.assertNotIn("compile_config", done.stderr)
         # trained further: another loss
         xy = self.write("x.csv", "x,label\n0,1\n1,2\n")
         for loss, shown in (("mae", '{"loss": "mae"}\n'), ("", '{"loss": {"y": "mean_squared_error"}}\n')):
@@ -211,6 +215,18 @@ class Predict(TestCase):
             self.write("part-%d.csv" % i, "id,x\n%d,%d\n" % (i, i))
         rows = self.lines("--predict_files=" + self.path("part-*.csv"), "--id_column=id")
         self.assertEqual([row["id"] for row in rows], ["1", "2", "3"])
+
+    def test_a_first_part_without_a_byte(self):
+        for i, text in enumerate(("", "id,x\n1,0.5\n", "")):
+            self.write("part-%d.csv" % i, text)
+        schema = self.write("schema.json", '{"columns": [{"name": "id"}, {"name": "x"}]}')
+        for flags in ((), ("--schema=" + schema,)):
+            rows = self.lines("--predict_files=" + self.path("part-*.csv"), "--id_column=id", *flags)
+            self.assertEqual([row["id"] for row in rows], ["1"])
+        parts = [self.path("part-%d.csv" % i) for i in range(3)]
+        printed = [run("pstrain", "schema", *files) for files in (parts, parts[1:2])]
+        self.assertEqual([done.returncode for done in printed], [0, 0], printed)
+        self.assertEqual(printed[0].stdout, printed[1].stdout)
 
     def test_ids_stay_as_they_are_written(self):
         """Neither the leading zeros nor the digits beyond a float's get lost; labels are no features."""

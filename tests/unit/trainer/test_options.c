@@ -303,6 +303,7 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
         { "--model=linear", 0, 1, 0 },
         /* Keras adds a LossScaleOptimizer to a model of the policy mixed_float16. */
         { "--model=half.json", 32768, 1, 2000 },
+        { "--model=tower.json", 32768, 1, 2000 },
         { "--model=half.json --optimizer=adam", 32768, 1, 2000 },
         { "--model=half.json --initial_scale=8 --dynamic_growth_steps=3", 8, 1, 3 },
         { "--model=half.json --dynamic_growth_steps=3", 32768, 1, 3 },
@@ -328,6 +329,15 @@ static void a_loss_scale_is_the_flags_or_the_descriptions(void **state)
     fputs("{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": "
           "\"InputLayer\", \"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": \"Dense\", "
           "\"config\": {\"units\": 1, \"dtype\": \"mixed_float16\"}}]}}",
+          file);
+    fclose(file);
+    file = fopen("tower.json", "w");
+    assert_non_null(file);
+    fputs("{\"class_name\": \"Sequential\", \"config\": {\"layers\": [{\"class_name\": "
+          "\"InputLayer\", \"config\": {\"batch_shape\": [null, 1]}}, {\"class_name\": "
+          "\"Sequential\", \"config\": {\"name\": \"tower\", \"layers\": [{\"class_name\": "
+          "\"Dense\", "
+          "\"config\": {\"units\": 1, \"dtype\": \"mixed_float16\"}}]}}]}}",
           file);
     fclose(file);
     file = fopen("unscaled.json", "w");
