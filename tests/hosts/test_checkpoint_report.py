@@ -39,7 +39,8 @@ class Checkpoints(TestCase):
             expected += ["ckpt/model.ckpt-%d.%s" % (step, end) for end in ("data-00000-of-00001", "index")]
         for version in versions:
             expected += ["model/%d/%s" % (version, f) for f in
-                         ("", "saved_model.pb", "variables/", "variables/variables.index", "variables/variables.data-00000-of-00001")]
+                         ("", "assets.extra/", "assets.extra/compile_config.json", "saved_model.pb", "variables/", "variables/variables.index",
+                          "variables/variables.data-00000-of-00001")]
         self.assertEqual(chief.files(), sorted(expected))
         for host in others:
             self.assertEqual(host.files(), [], host.name)

@@ -10,8 +10,8 @@ from hosts import Hosts
 from job import Job
 
 FLAGS = ["--training_iteration=100", "--batch_size=20", "--seed=2"]
-VERSION = ["model/", "model/1/", "model/1/saved_model.pb", "model/1/variables/", "model/1/variables/variables.data-00000-of-00001",
-           "model/1/variables/variables.index"]
+VERSION = ["model/", "model/1/", "model/1/assets.extra/", "model/1/assets.extra/compile_config.json", "model/1/saved_model.pb",
+           "model/1/variables/", "model/1/variables/variables.data-00000-of-00001", "model/1/variables/variables.index"]
 STALE = ["model/", "model/1/", "model/1/variables/"]
 
 
