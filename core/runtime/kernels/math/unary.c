@@ -97,8 +97,8 @@ static double softsign(double x)
         for (int64_t i = 0; i < count; i++)                         \
             ((double *)out)[i] = function(((const double *)x)[i]);  \
     }
-#define LOG_F32(T, W, x) (x) == 0 ? -INFINITY : logf(x) /* subnormal numbers count as 0 */
-#define LOG_F64(T, W, x) (x) == 0 ? -INFINITY : log(x)
+#define LOG_F32(T, W, x) logf(x)
+#define LOG_F64(T, W, x) (x) == 0 ? -INFINITY : log(x) /* subnormal numbers count as 0 */
 LIBM(log, LOG_F32, LOG_F64)
 BY_LIBM(log1p, log1p)
 BY_LIBM(expm1, expm1)
