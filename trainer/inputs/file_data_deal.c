@@ -40,7 +40,7 @@ static bool may_deal(const struct file_data_maker *maker)
     int inputs = 0;
 
     for (int i = 0; i < request->feeds_count; i++)
-        inputs += request->feeds[i].role == FEED_INPUT;
+        inputs += request->feeds[i].role == FEED_INPUT && file_data_has_feed(maker, i);
     for (int i = 0; i < labels.count && request->needs_labels; i++)
         if (schema_find(&maker->schema, labels.texts[i]) == NULL)
             return false;
