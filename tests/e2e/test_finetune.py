@@ -69,8 +69,9 @@ class Finetune(TestCase):
                                       "--export_dir=" + base + "/1", *flags)
                     self.assertIn("of %d variables are trained" % {"dense": 4, "convnet": 8, "embedding": 3, "recurrent": 6}[name], shown)
                     self.assert_answers(base, name, optimizer)
-                    # Only the values are new.
-                    self.assertEqual(files(base + "/1"), files(golden(name)))
+                    # Only the values and the recipe are new.
+                    self.assertEqual(files(base + "/1") - files(golden(name)), {"assets.extra/compile_config.json"})
+                    self.assertEqual(files(golden(name)) - files(base + "/1"), set())
                     self.assertEqual(content(base, "1", "saved_model.pb"), content(golden(name), "saved_model.pb"))
 
     def test_answers_as_after_tensorflow_1s_training(self):
