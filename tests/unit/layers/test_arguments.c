@@ -52,6 +52,8 @@ static uint64_t hash_variables(const struct layers_graph *built, uint64_t hash)
         hash = hash * 31 + (uint64_t)variable->trainable + 2 * (uint64_t)variable->by_rows +
                (uint64_t)(variable->momentum * 1e6);
         struct initializer initializer = variable->initializer;
+        hash = hash * 31 + (uint64_t)initializer.ones_begin * 3 + (uint64_t)initializer.ones_end;
+        initializer.ones_begin = initializer.ones_end = 0; /* which may lie beyond the values */
         float values[7];
         const struct shape shape = shape_of(7);
         initializer_fill(&initializer, &shape, 1, values);
