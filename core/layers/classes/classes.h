@@ -9,48 +9,29 @@
 #include "layers/layer_variable.h"
 #include "layers/sizes.h"
 
-/* Define the row of a class with one input, and of a class with a list of inputs. */
-#define LAYER_CLASS(noun, class_name, class_args, function) \
-    const struct layer_class layer_##noun = {               \
-        .name = class_name,                                 \
-        .args = class_args,                                 \
-        .args_count = (int)COUNT(class_args),               \
-        .build = function,                                  \
+/* Defines the row of a class: its arguments, and then its other members. */
+#define LAYER_ROW(noun, class_name, class_args, ...) \
+    const struct layer_class layer_##noun = {        \
+        .name = class_name,                          \
+        .args = class_args,                          \
+        .args_count = (int)COUNT(class_args),        \
+        __VA_ARGS__,                                 \
     }
+
+/* A class with one input, and a class with a list of inputs. */
+#define LAYER_CLASS(noun, class_name, class_args, function) \
+    LAYER_ROW(noun, class_name, class_args, .build = function)
+#define MERGE_CLASS(noun, class_name, class_args, function) \
+    LAYER_ROW(noun, class_name, class_args, .merge = function)
 /* Like LAYER_CLASS, for a layer that computes in float32 also under a policy of 16 bits. */
 #define FLOAT_LAYER_CLASS(noun, class_name, class_args, function) \
-    const struct layer_class layer_##noun = {                     \
-        .name = class_name,                                       \
-        .args = class_args,                                       \
-        .args_count = (int)COUNT(class_args),                     \
-        .build = function,                                        \
-        .precision = LAYER_COMPUTES_FLOATS,                       \
-    }
+    LAYER_ROW(noun, class_name, class_args, .build = function, .precision = LAYER_COMPUTES_FLOATS)
 /* Like LAYER_CLASS, for a layer that passes its input's mask on. */
 #define MASKED_LAYER_CLASS(noun, class_name, class_args, function) \
-    const struct layer_class layer_##noun = {                      \
-        .name = class_name,                                        \
-        .args = class_args,                                        \
-        .args_count = (int)COUNT(class_args),                      \
-        .build = function,                                         \
-        .mask = mask_passed_on,                                    \
-    }
+    LAYER_ROW(noun, class_name, class_args, .build = function, .mask = mask_passed_on)
 /* Like LAYER_CLASS, for a layer that only moves elements, of any type. */
 #define ALIKE_LAYER_CLASS(noun, class_name, class_args, function) \
-    const struct layer_class layer_##noun = {                     \
-        .name = class_name,                                       \
-        .args = class_args,                                       \
-        .args_count = (int)COUNT(class_args),                     \
-        .build = function,                                        \
-        .inputs = LAYER_TAKES_ALIKE,                              \
-    }
-#define MERGE_CLASS(noun, class_name, class_args, function) \
-    const struct layer_class layer_##noun = {               \
-        .name = class_name,                                 \
-        .args = class_args,                                 \
-        .args_count = (int)COUNT(class_args),               \
-        .merge = function,                                  \
-    }
+    LAYER_ROW(noun, class_name, class_args, .build = function, .inputs = LAYER_TAKES_ALIKE)
 
 #define LAYER(noun)     extern const struct layer_class layer_##noun;
 #define OPERATION(noun) extern const struct layer_class layer_op_##noun;

@@ -19,27 +19,13 @@
         .any_dtype = true,                           \
         .precision = LAYER_HAS_NO_POLICY,            \
     }
-#define OP_ARGS_CLASS(noun, class_name, class_args, inputs, function) \
-    const struct layer_class layer_op_##noun = {                      \
-        .name = class_name,                                           \
-        .args = class_args,                                           \
-        .args_count = (int)COUNT(class_args),                         \
-        .call = function,                                             \
-        .call_args = inputs,                                          \
-        .any_dtype = true,                                            \
-        .precision = LAYER_HAS_NO_POLICY,                             \
-    }
+#define OP_ARGS_CLASS(noun, class_name, class_args, inputs, function)                   \
+    LAYER_ROW(op_##noun, class_name, class_args, .call = function, .call_args = inputs, \
+              .any_dtype = true, .precision = LAYER_HAS_NO_POLICY)
 /* Like OP_ARGS_CLASS, for an operation with the argument "dtype" of its output. */
-#define OP_DTYPE_CLASS(noun, class_name, class_args, inputs, function) \
-    const struct layer_class layer_op_##noun = {                       \
-        .name = class_name,                                            \
-        .args = class_args,                                            \
-        .args_count = (int)COUNT(class_args),                          \
-        .call = function,                                              \
-        .call_args = inputs,                                           \
-        .any_dtype = true,                                             \
-        .precision = LAYER_HAS_NO_POLICY | LAYER_KEEPS_OUTPUTS,        \
-    }
+#define OP_DTYPE_CLASS(noun, class_name, class_args, inputs, function)                  \
+    LAYER_ROW(op_##noun, class_name, class_args, .call = function, .call_args = inputs, \
+              .any_dtype = true, .precision = LAYER_HAS_NO_POLICY | LAYER_KEEPS_OUTPUTS)
 
 /* Floats represent all integers up to this one exactly. */
 #define FLOAT_INTEGER_MAX 16777216.0f
