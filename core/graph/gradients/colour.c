@@ -12,19 +12,9 @@ struct hsv_pixels {
     struct endpoint saturation, value;
 };
 
-static struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Mul", x, y);
-}
-
 static struct endpoint add(struct gradient_context *c, struct endpoint x, struct endpoint y)
 {
     return binary(c, "AddV2", x, y);
-}
-
-static struct endpoint sub(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Sub", x, y);
 }
 
 /* 1 / x, and 0 at 0 */

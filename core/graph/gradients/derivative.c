@@ -3,11 +3,6 @@
  * and array_grad.py. */
 #include "graph/gradients/emit.h"
 
-static struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Mul", x, y);
-}
-
 static struct endpoint scaled(struct gradient_context *c, struct endpoint x, double factor)
 {
     return mul(c, x, number(c, x, factor));

@@ -52,6 +52,16 @@ static inline struct endpoint binary(struct gradient_context *c, const char *op,
     return build_binary(c->builder, op, NULL, x, y);
 }
 
+static inline struct endpoint sub(struct gradient_context *c, struct endpoint x, struct endpoint y)
+{
+    return binary(c, "Sub", x, y);
+}
+
+static inline struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
+{
+    return binary(c, "Mul", x, y);
+}
+
 /* A scalar of the dtype of `like`. */
 struct endpoint number(struct gradient_context *c, struct endpoint like, double value);
 

@@ -283,28 +283,30 @@ struct status gradient_avg_pool3d_grad(struct gradient_context *c)
     return pooling_again(c, 1, "AvgPool3D", 1, (const struct endpoint[]){ dy(c) });
 }
 
+/* The third input of MaxPoolGrad and of its gradients is linear. */
+static struct status max_pooling_again(struct gradient_context *c, const char *op)
+{
+    return pooling_again(c, 2, op, 3, (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+}
+
 struct status gradient_max_pool_grad(struct gradient_context *c)
 {
-    return pooling_again(c, 2, "MaxPoolGradGrad", 3,
-                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+    return max_pooling_again(c, "MaxPoolGradGrad");
 }
 
 struct status gradient_max_pool3d_grad(struct gradient_context *c)
 {
-    return pooling_again(c, 2, "MaxPool3DGradGrad", 3,
-                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+    return max_pooling_again(c, "MaxPool3DGradGrad");
 }
 
 struct status gradient_max_pool_grad_grad(struct gradient_context *c)
 {
-    return pooling_again(c, 2, "MaxPoolGrad", 3,
-                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+    return max_pooling_again(c, "MaxPoolGrad");
 }
 
 struct status gradient_max_pool3d_grad_grad(struct gradient_context *c)
 {
-    return pooling_again(c, 2, "MaxPool3DGrad", 3,
-                         (const struct endpoint[]){ input(c, 0), input(c, 1), dy(c) });
+    return max_pooling_again(c, "MaxPool3DGrad");
 }
 
 struct status gradient_max_pool_grad_v2(struct gradient_context *c)

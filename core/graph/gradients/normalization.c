@@ -13,11 +13,6 @@ struct plain_norm {
     float epsilon;
 };
 
-static struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Mul", x, y);
-}
-
 static struct endpoint per_channel(struct gradient_context *c, const struct plain_norm *n,
                                    struct endpoint x)
 {

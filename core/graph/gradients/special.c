@@ -4,16 +4,6 @@
 
 #include "graph/gradients/emit.h"
 
-static struct endpoint sub(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Sub", x, y);
-}
-
-static struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Mul", x, y);
-}
-
 static struct endpoint divided(struct gradient_context *c, struct endpoint x, struct endpoint y)
 {
     return binary(c, "RealDiv", x, y);

@@ -24,11 +24,6 @@ static struct endpoint part_of(struct gradient_context *c, const char *op, struc
     return build(c->builder, op, NULL, 1, &x, attrs);
 }
 
-static struct endpoint mul(struct gradient_context *c, struct endpoint x, struct endpoint y)
-{
-    return binary(c, "Mul", x, y);
-}
-
 struct status gradient_real(struct gradient_context *c)
 {
     return flow(c, 0, complex_of(c, dy(c), number(c, dy(c), 0)));
